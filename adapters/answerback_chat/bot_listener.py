@@ -26,9 +26,9 @@ from answerback.core.errors import (
 )
 from answerback.core.escalation import as_left_behind
 from answerback.core.labels import Labels
-from answerback.ports.backoff import Backoff
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_chat.typed_messages import Message, Platform, TypedMessageHandler

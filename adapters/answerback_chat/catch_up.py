@@ -22,8 +22,8 @@ from answerback.core.errors import (
 )
 from answerback.core.escalation import as_left_behind
 from answerback.core.form import AnswerType
-from answerback.ports.backoff import Backoff
 from answerback.ports.surface import Asks
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 
 logger = logging.getLogger(__name__)

@@ -15,7 +15,6 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError
 from answerback.core.walker import Person
-from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import (
     Asks,
@@ -27,6 +26,7 @@ from answerback.ports.surface import (
     SupportsReminders,
     Surface,
 )
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader

@@ -13,7 +13,7 @@ from answerback.core.errors import (
     RateLimitedError,
     StoreError,
 )
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

@@ -20,13 +20,13 @@ from answerback.core.errors import PlatformError, Problem
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback.ports.backoff import Backoff
 from answerback.ports.surface import Actor, Asks
 from answerback.presentation import form_values
 from answerback.presentation.form_inputs import FormLimits, Input
 from answerback.presentation.form_spec import Entry as FormEntry
 from answerback.presentation.form_spec import FormSpec, plan_form, selected_options
 from answerback.presentation.option_controls import is_several, selection_digest
+from answerback_base.backoff import Backoff
 from answerback_chat.control_codec import Control, decode, object_of
 from answerback_chat.interactions import MessageInteraction
 from answerback_chat.selection_drafts import check_selection, with_selected

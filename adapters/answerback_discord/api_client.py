@@ -26,8 +26,8 @@ from answerback.core.errors import (
     PlatformUnavailableError,
     RateLimitedError,
 )
-from answerback.http.connection_errors import reason_of
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
+from answerback_base.connection_errors import reason_of
 from answerback_chat.call_limits import CallLimits
 from answerback_chat.control_codec import objects_of
 from answerback_chat.retry import min_retry_delay, retry

@@ -22,8 +22,8 @@ from discord.http import Route
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, PlatformUnavailableError
-from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import object_of, text_of
 from answerback_discord.api_client import DiscordApi

@@ -11,9 +11,9 @@ from typing import Final
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.presentation import answer_summary
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import utf16_length
+from answerback_base.sanitize import one_line
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import limits, option_controls

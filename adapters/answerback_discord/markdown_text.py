@@ -13,8 +13,8 @@ from functools import lru_cache, wraps
 from typing import Final, TypeVar, cast
 
 from answerback.presentation import text_fitting
-from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_blocks import BlockFitter, TextBlock
+from answerback_base.sanitize import one_line, visible
 from answerback_discord import limits
 
 _Render = TypeVar("_Render", bound=Callable[..., object])

@@ -28,7 +28,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback.http.connection_errors import reason_of
+from answerback_base.connection_errors import reason_of
 from answerback_chat.paces import PACES
 from answerback_slack import errors
 

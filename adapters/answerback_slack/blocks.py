@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from answerback.presentation import text_fitting
 from answerback.presentation.attribution import utc_clock, utc_time
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_slack import limits
 
 ButtonStyle: TypeAlias = Literal["primary", "danger"] | None

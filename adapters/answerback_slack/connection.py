@@ -24,8 +24,8 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
-from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_slack import errors
 from answerback_slack.bolt_app import PayloadCallback

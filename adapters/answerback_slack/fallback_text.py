@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from answerback.core.form import AnswerType
-from answerback.core.headline import fit
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text
 from answerback.core.schema_fields import fields_from_schema
@@ -15,6 +14,7 @@ from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.asides import asides_text
 from answerback.presentation.context_layout import fit_context
 from answerback.presentation.option_controls import chosen_indexes
+from answerback_base.headline_text import fit
 from answerback_slack import limits, option_controls, people_text
 from answerback_slack.blocks import escape, escape_within
 

@@ -27,10 +27,10 @@ from answerback.core.errors import (
 )
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.backoff import Backoff
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks, Batch
 from answerback.presentation import wording
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import BATCH_VERBS, texts_of
 from answerback_slack import inbox_view, parse

@@ -15,7 +15,7 @@ from answerback.ports.store_values import Page
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.batch_rows import BatchRows
 from answerback.presentation.context_layout import fit_context
-from answerback.presentation.sanitize import one_line, visible
+from answerback_base.sanitize import one_line, visible
 from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb
 from answerback_slack import blocks as kit
 from answerback_slack import limits, people_text

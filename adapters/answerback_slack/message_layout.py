@@ -14,7 +14,7 @@ from answerback.core.view import View
 from answerback.presentation import attribution, text_fitting
 from answerback.presentation.context_layout import FittedBlocks
 from answerback.presentation.control_buttons import PlannedButton
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import blocks as kit
 from answerback_slack import limits, people_text

@@ -20,7 +20,7 @@ from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.form_inputs import InputKind
 from answerback.presentation.form_spec import Entry, FormSpec, form_title
 from answerback.presentation.form_values import read_form
-from answerback.presentation.sanitize import as_json
+from answerback_base.sanitize import as_json
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import blocks as kit
 from answerback_slack import form_inputs, limits, show_in_full

@@ -16,8 +16,8 @@ from answerback.core.view import Prompt
 from answerback.presentation import text_fitting
 from answerback.presentation.control_buttons import free_text_buttons, option_buttons
 from answerback.presentation.option_controls import OptionLimits, is_several, selected_indexes
-from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import fits_line
+from answerback_base.sanitize import one_line, visible
 from answerback_chat.control_codec import Verb
 from answerback_slack import blocks as kit
 from answerback_slack import limits

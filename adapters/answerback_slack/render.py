@@ -17,7 +17,7 @@ from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.context_layout import fit_asides, fit_context
 from answerback.presentation.control_buttons import answer_buttons, more_buttons, walk_buttons
 from answerback.presentation.header_tag import header_tag
-from answerback.presentation.sanitize import as_json, one_line, visible
+from answerback_base.sanitize import as_json, one_line, visible
 from answerback_chat.control_codec import Verb
 from answerback_slack import blocks as kit
 from answerback_slack import fallback_text, limits, option_controls, people_text

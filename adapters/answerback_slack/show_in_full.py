@@ -14,8 +14,8 @@ from answerback.core.markdown import Heading, Paragraph, Span
 from answerback.core.view import View
 from answerback.presentation.context_layout import fit_text
 from answerback.presentation.full_text import Kind, Part, full_text
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import split_text
+from answerback_base.sanitize import visible
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import blocks as kit
 from answerback_slack import limits

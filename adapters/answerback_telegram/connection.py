@@ -17,8 +17,8 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RateLimitedError
-from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import objects_of

@@ -12,8 +12,8 @@ from answerback.ports.surface import Asks
 from answerback.presentation.form_inputs import Input
 from answerback.presentation.form_spec import Entry as FormEntry
 from answerback.presentation.form_spec import FormSpec
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import shorten as cut
+from answerback_base.sanitize import visible
 from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb
 from answerback_chat.typed_entries import KEEP, TypedEntries

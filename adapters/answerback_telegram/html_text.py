@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from answerback.presentation import text_fitting
-from answerback.presentation.sanitize import one_line, visible
+from answerback_base.sanitize import one_line, visible
 
 _LIVE: Final = re.compile(r"(?<!\w)(?:[@#$]|(?<!/)/)(?=\w)[\w/.@-]*")
 _INERT: Final = re.compile(r"<(code|pre|a)\b.*?</\1>", re.DOTALL)

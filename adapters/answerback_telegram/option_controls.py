@@ -24,9 +24,9 @@ from answerback.presentation.option_controls import (
     selected_indexes,
     selection_digest,
 )
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import fits_line
+from answerback_base.sanitize import one_line
 from answerback_chat.control_codec import Verb
 from answerback_telegram import keyboards
 from answerback_telegram.keyboards import Json, Row, button

@@ -13,7 +13,7 @@ from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_chat import message_texts
 from answerback_chat.control_codec import CONFIRMED, KEEP_GOING, Verb, command_control
 from answerback_telegram import keyboards, limits

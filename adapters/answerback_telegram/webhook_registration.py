@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from answerback.core.errors import PlatformError, RateLimitedError
-from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import text_of, texts_of
 from answerback_telegram.api_client import TelegramApi

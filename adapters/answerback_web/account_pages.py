@@ -8,7 +8,7 @@ from answerback.core.people import account_id
 from answerback.core.person import Person
 from answerback.ports.account_links import LinkDesk
 from answerback.ports.commands import COMMAND
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
 from answerback_web import responses
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors

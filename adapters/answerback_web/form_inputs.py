@@ -16,7 +16,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.presentation.field_bounds import describe_bounds
 from answerback.presentation.form_inputs import Input as FormInput
-from answerback.presentation.sanitize import one_line, visible
+from answerback_base.sanitize import one_line, visible
 from answerback_web import limits
 
 

@@ -12,16 +12,15 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, headline_of
 from answerback.core.errors import StoreError
-from answerback.core.headline import headline_of
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
 from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.ask_page import AskPages
 from answerback_web.inbox_view import GrantRow, SearchForm

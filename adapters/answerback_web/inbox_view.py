@@ -18,8 +18,8 @@ from answerback.presentation import answer_summary, durations, wording
 from answerback.presentation.attribution import utc_clock
 from answerback.presentation.batch_rows import BatchRows, whole_prompt
 from answerback.presentation.list_row import row_detail
-from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import shorten, utf16_length
+from answerback_base.sanitize import one_line, visible
 from answerback_web import limits, people_text, push_text, question_context
 from answerback_web.history_filters import Filters
 

@@ -13,7 +13,7 @@ from answerback.core.view import View
 from answerback.core.walker import Person
 from answerback.presentation import attribution, wording
 from answerback.presentation.attribution import AttributionFormat
-from answerback.presentation.sanitize import one_line, visible
+from answerback_base.sanitize import one_line, visible
 
 _SURFACE: Final = "web"
 

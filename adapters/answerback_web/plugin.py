@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from answerback.ports.install_extras import PUSH
 from answerback.ports.plugin import (
     BuiltSurface,
     DoctorContext,
@@ -22,6 +21,7 @@ from answerback.ports.plugin import (
     SurfaceSettings,
 )
 from answerback.ports.settings_tables import Names, Table
+from answerback_base.install_extras import PUSH
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask

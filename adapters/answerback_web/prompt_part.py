@@ -18,7 +18,7 @@ from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_spec import json_shape, json_start, native_fields
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.option_controls import OptionLimits
-from answerback.presentation.sanitize import as_json, one_line, unseen, visible
+from answerback_base.sanitize import as_json, one_line, unseen, visible
 from answerback_web import form_inputs, limits, parse, question_context
 from answerback_web.form_inputs import Choice, Input
 from answerback_web.parse import OTHER, PageAction, Post

@@ -10,8 +10,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.push import PushRules
 from answerback.presentation import wording
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
+from answerback_base.sanitize import one_line
 from answerback_web import limits, people_text
 
 

@@ -34,7 +34,7 @@ from answerback.core.markdown import (
 from answerback.core.view import Prompt, View
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_web import limits
 
 _LANGUAGES: Final = {

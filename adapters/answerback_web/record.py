@@ -13,7 +13,7 @@ from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Source
 from answerback.ports.store_values import StoredEntry
 from answerback.presentation import wording
-from answerback.presentation.sanitize import as_json, visible
+from answerback_base.sanitize import as_json, visible
 from answerback_web import people_text
 
 

@@ -26,9 +26,9 @@ from answerback.core.walker import Person, question_index
 from answerback.presentation import durations, wording
 from answerback.presentation.form_inputs import NO_LIMITS
 from answerback.presentation.form_spec import Entry, field_index, native_fields, plan_form
-from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
+from answerback_base.sanitize import one_line, visible
 from answerback_web import form_inputs, limits, people_text, question_context
 from answerback_web.form_inputs import Input
 from answerback_web.parse import PageAction, Post, parse_entries

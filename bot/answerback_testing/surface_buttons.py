@@ -11,7 +11,7 @@ from answerback.core.origin import Origin
 from answerback.core.typed_text import fold
 from answerback.dialects.approvals.tool_use import describe
 from answerback.presentation.option_controls import MAX_BUTTONS, MAX_SECTIONS
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_testing.simulated_people import (
     Capability,
     HasButtons,

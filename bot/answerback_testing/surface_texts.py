@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import ENGLISH as LABELS
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_testing.simulated_people import HasMentions, SimulatedPerson, Stage
 from answerback_testing.surface_clicks import (
     answer_elsewhere,

@@ -16,9 +16,9 @@ from answerback.core import markdown
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
-from answerback.core.strict_json import json_equal
 from answerback.core.view import Prompt, View, answer_lines, view_of
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
+from answerback_base.strict_json import json_equal
 from answerback_testing.simulated_people import SimulatedPerson, Stage
 from answerback_testing.strategies import forms, texts, values
 from answerback_testing.surface_questions import GO, LABELS, WHERE, WHY

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from answerback.ports.person_key import new_key
-from answerback_storage import private_file
+from answerback_base import private_file
 
 _DESCRIPTION: Final = "key file"
 

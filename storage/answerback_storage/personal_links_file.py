@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from answerback.core.errors import StoreError
 from answerback.ports.person_key import hash_of, new_personal_key
-from answerback_storage import private_file
+from answerback_base import private_file
 
 _DESCRIPTION: Final = "file of personal links"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from answerback.ports.receipt_key import new_private_key
-from answerback_storage import private_file
+from answerback_base import private_file
 
 _DESCRIPTION: Final = "file of the key that signs receipts"
 

@@ -37,7 +37,7 @@ from answerback.core.walker import start
 from answerback.ports.store import Write
 from answerback.runtime.app import run_service
 from answerback.runtime.config import PublicSettings, ServerSettings, StorageSettings, settings_type
-from answerback.runtime.interpreter_tuning import tune_interpreter
+from answerback_base.interpreter_tuning import tune_interpreter
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord.http_endpoint import PATH
 from answerback_discord.plugin import DiscordSettings

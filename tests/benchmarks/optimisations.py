@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from answerback.cli import main as program
-from answerback.runtime import interpreter_tuning
+from answerback_base import interpreter_tuning
 from answerback_slack import http_endpoint
 from answerback_storage import rows
 from answerback_storage.sqlite.writer_thread import JobThread

@@ -60,6 +60,7 @@ SUITES: Final = {
     "bot/answerback_testing/*.py": (_ADAPTERS,),
     "bot/answerback/webhooks/*.py": (f"{_BOT}/webhooks", f"{_ADAPTERS}/web/test_push_*.py"),
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
+    "bot/answerback_base/*.py": (f"{_BOT}/base", f"{_BOT}/core", f"{_BOT}/api", f"{_BOT}/runtime"),
     "bot/answerback_client/*.py": (f"{_BOT}/client",),
     "storage/answerback_storage/*.py": (_STORAGE,),
     "storage/answerback_postgres/*.py": (

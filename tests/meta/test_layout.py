@@ -30,7 +30,13 @@ PUBLIC = ("answerback_client",)
 """Packages whose ``__init__`` exports public names. A test of each pins the names."""
 DOCUMENTED = tuple(
     f"bot/{name}/"
-    for name in ("answerback/core", "answerback/ports", "answerback_testing", "answerback_client")
+    for name in (
+        "answerback/core",
+        "answerback/ports",
+        "answerback_base",
+        "answerback_testing",
+        "answerback_client",
+    )
 )
 """What the rest of the project, plug-ins and callers of the client build on."""
 LOOP_TOPS = (

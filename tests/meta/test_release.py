@@ -31,7 +31,7 @@ def test_a_version_that_differs_is_named(tmp_path: Path) -> None:
         ".ci/release",
         "CHANGELOG.md",
         "pyproject.toml",
-        "bot/answerback/version.py",
+        "bot/answerback_base/version.py",
         "bot/answerback_client/pyproject.toml",
     )
     for path in files():

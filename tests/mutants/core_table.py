@@ -27,9 +27,9 @@ _GRANTS_STORED = (
 
 CORE = (
     # Answers: what fits a question.
-    Mutant(f"{_CORE}/strict_json.py", "return a is b", "return a == b", _ANSWERS),
+    Mutant("bot/answerback_base/strict_json.py", "return a is b", "return a == b", _ANSWERS),
     Mutant(
-        f"{_CORE}/strict_json.py",
+        "bot/answerback_base/strict_json.py",
         "return len(a) == len(b) and all(map(json_equal, a, b))",
         "return all(map(json_equal, a, b))",
         _ANSWERS,

@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from answerback.core.actions import Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import current_question
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
-from answerback.core.strict_json import json_equal
 from answerback.core.walker import OPEN_PHASES, GivenAnswer, Person, Refused, Source, Walk
+from answerback_base.strict_json import json_equal
 from answerback_testing.walker_model import NaiveAnswer, NaiveWalk
 
 _OPTIONS = (Option(value="x", label="X"), Option(value="y", label="Y"))

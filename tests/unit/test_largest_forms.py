@@ -15,11 +15,11 @@ from answerback.core.actions import Answer, Back, Edit, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Request
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.strict_json import MAX_BODY
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
 from answerback.service.ask_wire import ask_json
+from answerback_base.strict_json import MAX_BODY
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import form_inputs as discord_forms
 from answerback_discord import option_controls as discord_choices

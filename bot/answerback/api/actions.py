@@ -29,13 +29,13 @@ from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.intents import Decide, Intent
 from answerback.core.people import account_id
-from answerback.core.strict_json import digest_of
 from answerback.core.too_late import TryAgain
 from answerback.core.unseen import refuse_unseen
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.service.ask_wire import AskBody
 from answerback.service.json_bodies import find_size_problem, parse_model
+from answerback_base.strict_json import digest_of
 
 _INVALID: Final = "Invalid action"
 _NOT_A_RESPONDER: Final = "This person may not act on this ask."

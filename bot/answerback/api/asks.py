@@ -21,16 +21,16 @@ from answerback.api.operation import (
     page_response,
 )
 from answerback.api.wire import CarriedBody, ContextBody, Wire
-from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
-from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.agent_requests import single_header
 from answerback.service.ask_wire import ask_json
 from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
+from answerback_base import strict_json
+from answerback_base.strict_json import digest_of
 
 MAX_IDEMPOTENCY_KEY: Final = 255
 """Maximum length of an idempotency key, in characters."""

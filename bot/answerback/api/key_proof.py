@@ -10,8 +10,8 @@ from pydantic import Field
 from answerback.api.operation import Call, json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
-from answerback.ports.person_key import key_proof
-from answerback.ports.token_proof import token_id, token_proof
+from answerback_base.key_proof import key_proof
+from answerback_base.token_proof import token_id, token_proof
 
 
 class ProofQuery(Wire):

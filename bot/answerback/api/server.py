@@ -21,7 +21,7 @@ from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
 from answerback.http.service_workers import service_worker_removal
-from answerback.version import VERSION
+from answerback_base.version import VERSION
 
 _WRONG_ROLE: Final = {
     "agent": "This is for people: send the person's key, or from a custom front end a token with the role surface.",

@@ -21,7 +21,7 @@ from answerback.cli.ask_output import get_dicts
 from answerback.cli.output import fail
 from answerback.cli.proved_token import proof_in
 from answerback.cli.service_address import resolve_url
-from answerback.ports.person_key import key_proof
+from answerback_base.key_proof import key_proof
 from answerback_client import (
     AsyncClient,
     ClientError,

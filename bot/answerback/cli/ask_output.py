@@ -12,9 +12,9 @@ from pydantic import JsonValue
 from answerback.cli.output import columns, print_json, print_result, say, warn
 from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
-from answerback.core.headline import fit
 from answerback.core.walker import Source
-from answerback.presentation.sanitize import as_json, one_line
+from answerback_base.headline_text import fit
+from answerback_base.sanitize import as_json, one_line
 
 EXIT_CODES: Final = {
     Status.ANSWERED: 0,

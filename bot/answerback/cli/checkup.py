@@ -14,8 +14,6 @@ from answerback.cli.route_rules import describe_confirmations
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.dialects.installed import installed_dialects
-from answerback.ports.install_extras import POSTGRES, missing_extra_message
-from answerback.ports.person_key import is_loopback
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import (
@@ -29,6 +27,8 @@ from answerback.service.sign_in_commands import listed_commands
 from answerback.service.submission_plan import parse_destination
 from answerback.service.submission_request import To
 from answerback_agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
+from answerback_base.addresses import is_loopback
+from answerback_base.install_extras import POSTGRES, missing_extra_message
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 

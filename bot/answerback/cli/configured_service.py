@@ -10,9 +10,9 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from answerback.ports.person_key import is_loopback
 from answerback.runtime.config import ServerSettings, listener_url
 from answerback.runtime.config_file import load_settings
+from answerback_base.addresses import is_loopback
 from answerback_storage.person_key_file import PersonKeyFile
 
 

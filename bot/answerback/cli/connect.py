@@ -14,7 +14,6 @@ import typer
 from answerback.cli.options import Url, Yes
 from answerback.cli.output import EXIT_USAGE, confirm, fail, print_result, say
 from answerback.cli.service_address import answers
-from answerback.presentation.sanitize import visible
 from answerback_agents.connect.change_plan import Change, Target
 from answerback_agents.connect.connectable_agent import (
     DEFAULT_TOKEN_ENV,
@@ -24,6 +23,7 @@ from answerback_agents.connect.connectable_agent import (
 )
 from answerback_agents.connect.known_agents import AGENTS
 from answerback_agents.connect.settings_entries import NAME
+from answerback_base.sanitize import visible
 
 _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
 """An option of `claude mcp add`, which stores the variable's name."""

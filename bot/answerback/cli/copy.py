@@ -8,7 +8,7 @@ import typer
 
 from answerback.cli.options import Json
 from answerback.cli.output import counted, fail, print_json, say
-from answerback.ports.install_extras import POSTGRES, missing_extra_message
+from answerback_base.install_extras import POSTGRES, missing_extra_message
 
 if TYPE_CHECKING:
     from answerback.runtime.config import StorageSettings

@@ -10,8 +10,8 @@ from pydantic import JsonValue
 
 from answerback.cli.output import EXIT_USAGE, fail
 from answerback.core.errors import Problem
-from answerback.core.strict_json import MAX_BODY, NotJsonError, parse_bytes
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
+from answerback_base.strict_json import MAX_BODY, NotJsonError, parse_bytes
 
 
 def read_call(path: str) -> dict[str, JsonValue]:

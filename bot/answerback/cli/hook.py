@@ -80,7 +80,7 @@ def command(
 
 
 def _parse_event(raw: bytes) -> dict[str, Any] | None:
-    from answerback.core.strict_json import load_with_numbers
+    from answerback_base.strict_json import load_with_numbers
 
     try:
         event = load_with_numbers(raw) if len(raw) <= _MAX_EVENT else None

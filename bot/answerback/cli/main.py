@@ -15,10 +15,10 @@ from typer._click import Command, Context, HelpFormatter, Parameter  # what its 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from answerback.cli.output import fail
-from answerback.core.base_error import AnswerbackError
-from answerback.ports.install_extras import MCP, missing_extra_message
-from answerback.runtime.interpreter_tuning import collect_rarely
-from answerback.version import VERSION
+from answerback_base.base_error import AnswerbackError
+from answerback_base.install_extras import MCP, missing_extra_message
+from answerback_base.interpreter_tuning import collect_rarely
+from answerback_base.version import VERSION
 
 GROUPS: Final = {
     "Start": {

@@ -131,8 +131,8 @@ def _choose_policy(
 
 def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
     from answerback.cli.output import print_result
-    from answerback.presentation import sanitize
     from answerback_agents.mcp_proxy.dry_run import as_lines, decide_all, read_tools
+    from answerback_base import sanitize
 
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
@@ -146,7 +146,7 @@ def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
 
 def _check_address(url: str, pairs: list[str]) -> dict[str, str]:
     """Check that the server can be reached by HTTP, and return the headers to send."""
-    from answerback.ports.install_extras import MCP, missing_extra_message
+    from answerback_base.install_extras import MCP, missing_extra_message
 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -226,7 +226,7 @@ def _fail(text: str) -> NoReturn:
 
 
 def _warn(text: str) -> None:
-    from answerback.core.visible_text import one_line
+    from answerback_base.visible_text import one_line
 
     # It may say what a server or a client has sent.
     print(f"answerback mcp-proxy: {one_line(text)}", file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import typer
 
-from answerback.presentation.sanitize import as_json, one_line, visible
+from answerback_base.sanitize import as_json, one_line, visible
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -19,12 +19,12 @@ from answerback.cli.validate import validate_submission
 from answerback.core.ask import ANYONE, Ask, Request
 from answerback.core.form import AnswerType, Question, When
 from answerback.core.labels import Labels
-from answerback.core.strict_json import json_equal
 from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer, Phase, Walk, start
-from answerback.presentation.sanitize import as_json, one_line
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.submission_request import Submission
+from answerback_base.sanitize import as_json, one_line
+from answerback_base.strict_json import json_equal
 
 _TEMPLATE: Final = Path(__file__).with_name("preview.html")
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import aiohttp
 
-from answerback.ports.token_proof import hash_of, token_id, token_proof
+from answerback_base.token_proof import hash_of, token_id, token_proof
 from answerback_client import UnauthorizedError
 
 _MAX_PROOF: Final = 4_096

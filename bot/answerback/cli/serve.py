@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from answerback.cli.options import Config
-from answerback.runtime.interpreter_tuning import gc_paused
+from answerback_base.interpreter_tuning import gc_paused
 
 
 def command(

@@ -28,10 +28,10 @@ from answerback.runtime.from_settings import (
     how_to_configure,
     unconfigured_destinations,
 )
-from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
-from answerback.version import VERSION
+from answerback_base.interpreter_tuning import tune_interpreter
+from answerback_base.version import VERSION
 
 _MAX_OPEN_FILES: Final = 65_536
 """The requested limit of open files, as far as the system allows; each waiting agent takes one."""

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from answerback.cli.options import AskId, Json, Reader, Url
 from answerback.cli.output import columns, name_of, print_json, print_result
-from answerback.presentation.sanitize import as_json, one_line, visible
+from answerback_base.sanitize import as_json, one_line, visible
 
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject

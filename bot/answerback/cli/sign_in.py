@@ -17,8 +17,8 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.cli.output import fail, say
 from answerback.cli.state_folder import state_folder
-from answerback.ports.person_key import is_loopback
-from answerback_storage import private_file
+from answerback_base import private_file
+from answerback_base.addresses import is_loopback
 
 _METADATA: Final = "/.well-known/oauth-authorization-server"
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"

@@ -8,7 +8,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.given_answer import GivenAnswer
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
-from answerback.core.strict_json import pretty_json
+from answerback_base.strict_json import pretty_json
 
 
 def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:

@@ -7,11 +7,12 @@ from typing import Final, NamedTuple, assert_never
 
 from pydantic import JsonValue
 
-from answerback.core import refusals, strict_json
+from answerback.core import refusals
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.json_schema import schemas
 from answerback.core.typed_text import is_blank
+from answerback_base import strict_json
 
 _MAX_VIOLATIONS: Final = 20
 _MAX_SHOWN: Final = 10

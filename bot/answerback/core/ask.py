@@ -33,6 +33,7 @@ from answerback.core.request import Request as Request
 from answerback.core.request import Thread as Thread
 from answerback.core.request import ToolResult as ToolResult
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
+from answerback_base.headline_text import fit
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
@@ -402,3 +403,8 @@ def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:
     if outcome.gave_up is not None:
         body["gave_up"] = outcome.gave_up.value
     return RecordEntry(at=outcome.at, kind="ended", by=outcome.ended_by, body=body)
+
+
+def headline_of(form: Form) -> str:
+    """Return the headline of a form, its first question's; empty after an erasure."""
+    return fit(form.questions[0].text) if form.questions else ""

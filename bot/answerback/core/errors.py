@@ -34,7 +34,8 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
-from answerback.core.base_error import AnswerbackError as AnswerbackError
+from answerback_base.base_error import AnswerbackError as AnswerbackError
+from answerback_base.base_error import StoreError as StoreError
 
 
 def _as_text(text: str) -> str:
@@ -172,10 +173,6 @@ class PlatformUnavailableError(PlatformError):
 
 class NotDoneError(PlatformUnavailableError):
     """The platform is unavailable and has certainly not acted, so there is no need to search for the message."""
-
-
-class StoreError(AnswerbackError):
-    """A database operation failed. Except for `CommitUnknownError`, nothing was stored."""
 
 
 class CommitUnknownError(StoreError):

@@ -23,8 +23,8 @@ from answerback.core.actions import GrantTerms as GrantTerms
 from answerback.core.errors import Problem
 from answerback.core.headline import ToolKind
 from answerback.core.person import EpochSeconds, FrozenModel, Person, StrictDataclass
-from answerback.core.strict_json import has_rewritten_numbers
-from answerback.core.visible_text import visible
+from answerback_base.strict_json import has_rewritten_numbers
+from answerback_base.visible_text import visible
 
 MINUTES: Final = (15, 60, 240)
 """For how long surfaces offer a grant."""

@@ -12,14 +12,9 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from answerback.core.form import Form
-from answerback.core.visible_text import one_line, visible
+from answerback_base.headline_text import CUT, SHORTENED, show_line
+from answerback_base.visible_text import one_line, visible
 
-MAX_HEADLINE: Final = 150
-"""Characters of a headline."""
-SHORTENED: Final = " (shortened)"
-"""Ends a headline that is not whole."""
-_CUT: Final = " … "
 _BESIDE_A_CUT: Final = 16
 """Characters on each side of a cut that are looked for in the context."""
 _MAX_ARGUMENT: Final = 80
@@ -108,21 +103,6 @@ def kind_of(tool: str, acp_kind: object = None) -> ToolKind:
     return known or _ACP_KINDS.get(str(acp_kind), ToolKind.OTHER)
 
 
-def headline_of(form: Form) -> str:
-    """Return the headline of a form, its first question's; empty after an erasure."""
-    return fit(form.questions[0].text) if form.questions else ""
-
-
-def fit(text: str) -> str:
-    """Return a text as one line that fits into a headline, cut in the middle if it is too long."""
-    line = _shown(text)
-    if len(line) <= MAX_HEADLINE:
-        return line
-    room = MAX_HEADLINE - len(_CUT) - len(SHORTENED)
-    begin, end = room - room // 3, room // 3
-    return f"{line[:begin].rstrip()}{_CUT}{line[-end:].lstrip()}{SHORTENED}"
-
-
 def is_said_below(headline: str, context: str) -> bool:
     """Return whether a headline is whole, or else the context holds what was cut out of it.
 
@@ -130,7 +110,7 @@ def is_said_below(headline: str, context: str) -> bool:
     """
     if not headline.endswith(SHORTENED):
         return True
-    parts = headline.removesuffix(SHORTENED).split(_CUT)
+    parts = headline.removesuffix(SHORTENED).split(CUT)
     line = one_line(context)
     return len(parts) > 1 and all(
         re.search(f"{re.escape(left[-_BESIDE_A_CUT:])}.+{re.escape(right[:_BESIDE_A_CUT])}", line)
@@ -144,7 +124,7 @@ def run(command: str) -> str:
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     more = len(lines) - first - 1
     after = f" and {more} more line{'' if more == 1 else 's'}" if more else ""
-    return f"Run {_shown(lines[first])}{after}"
+    return f"Run {show_line(lines[first])}{after}"
 
 
 def change_files(changes: list[FileChange]) -> str:
@@ -161,7 +141,7 @@ def change_files(changes: list[FileChange]) -> str:
         counts = f" ({added} line{'' if added == 1 else 's'})"
     path = names.pop() if names else None
     name = "files" if path is None and not changes else file_name(path or "a file")
-    return f"{verb} {_shown(name)}{'' if verb == 'Delete' else counts}"
+    return f"{verb} {show_line(name)}{'' if verb == 'Delete' else counts}"
 
 
 def file_name(path: str) -> str:
@@ -171,7 +151,7 @@ def file_name(path: str) -> str:
 
 def read(path: str) -> str:
     """Return ``Read /srv/secrets.env``: of a file that is read, its place says more than its name."""
-    return f"Read {_shown(path)}"
+    return f"Read {show_line(path)}"
 
 
 def fetch(url: str) -> str:
@@ -181,7 +161,7 @@ def fetch(url: str) -> str:
         plain = parts.scheme == "https" and "@" not in parts.netloc and parts.netloc
     except ValueError:
         plain = ""
-    return f"Fetch {_shown(url.partition('://')[2].rstrip('/') if plain else url)}"
+    return f"Fetch {show_line(url.partition('://')[2].rstrip('/') if plain else url)}"
 
 
 def search(query: str, *, web: bool) -> str:
@@ -209,12 +189,7 @@ def use(tool: str, arguments: object) -> str:
     values = arguments.values() if isinstance(arguments, dict) else ()
     shorts = (short for short in map(_short_text, values) if short and short != tool)
     short = next(shorts, None)
-    return f"Use {_shown(tool)}{f': {one_line(short)}' if short else ''}"
-
-
-def _shown(text: str) -> str:
-    """Return a text on one line, and an empty one as such."""
-    return one_line(text) or '""'
+    return f"Use {show_line(tool)}{f': {one_line(short)}' if short else ''}"
 
 
 def _short_text(value: object) -> str | None:

@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
 from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, FieldKind, json_value_key
 from answerback.core.typed_text import is_blank
+from answerback_base import strict_json
 
 FieldEntry: TypeAlias = str | bool | list[int] | None
 """The content of one field: text, a yes or no, or the indexes of the chosen options; None: left empty."""

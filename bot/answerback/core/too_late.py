@@ -61,13 +61,3 @@ def _problem(ask: Ask, action: TryAgain, at: float) -> Problem | None:
         return refusals.TOO_LATE_TO_TRY_AGAIN.problem()
     checked = check_text(action.text, MAX_TEXT).at("/text") if action.text else None
     return checked.problems[0] if isinstance(checked, Invalid) else None
-
-
-def describe_retry(headline: str, text: str | None) -> str:
-    """Say to a model what a person tells it to try again."""
-    said = f' They say: "{text}"' if text else ""
-    return (
-        f"The user was asked for permission ({headline}), and it was denied because it was not decided in time. Now "
-        f"the user wants you to try again.{said} Nothing is approved: make the call again if it is still needed, and "
-        "they will be asked again."
-    )

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from answerback.core.invisible_characters import INVISIBLE
+from answerback_base.invisible_characters import INVISIBLE
 
 _SEPARATORS: Final = re.compile(r"[,，﹐､、،;；\n\r\u2028\u2029]")
 _EMOJI_KEY: Final = re.compile("([0-9])\ufe0f?\u20e3")

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from answerback.core import walker
 from answerback.core.answer_lines import answer_lines as answer_lines
 from answerback.core.asides import Aside
-from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome, headline_of
 from answerback.core.confirmation import Vote
 from answerback.core.confirmer_copies import unreachable_count
 from answerback.core.controls import Control as Control
@@ -24,7 +24,6 @@ from answerback.core.giving_up import TriedAgain
 from answerback.core.granting import can_revoke, option_to_grant
 from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import takers_of
-from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.too_late import can_try_again

@@ -37,8 +37,8 @@ from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import Person as Person
 from answerback.core.person import StrictDataclass as StrictDataclass
 from answerback.core.refusals import Refusal
-from answerback.core.strict_json import json_equal
 from answerback.core.typed_text import is_blank
+from answerback_base.strict_json import json_equal
 
 
 class Phase(StrEnum):

@@ -14,11 +14,11 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.answers import format_value
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_LABEL, MAX_TEXT
 from answerback.core.json_schema import schemas
+from answerback_base import strict_json
 
 _JSON_NAMES: Final = {
     dict: "an object",

@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.form import (
     MAX_LABEL,
     MAX_OPTIONS,
@@ -24,6 +23,7 @@ from answerback.core.json_schema.schemas import violations
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
+from answerback_base import strict_json
 
 QUESTION_ID: Final = "content"
 _DATA: Final = frozenset({"enum", "const", "default", "examples"})

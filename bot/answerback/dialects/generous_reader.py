@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.json_schema import schemas
 from answerback.dialects.dialect import CallRule, Json, present_fields
 from answerback.dialects.installed import call_rules
+from answerback_base import strict_json
 
 FLAGS: Final = frozenset(
     {

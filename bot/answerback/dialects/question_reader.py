@@ -7,12 +7,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.answers import Invalid, check_answer, format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Option, Persistence, Question, When
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
+from answerback_base import strict_json
 
 OPTIONS: Final[dict[str, tuple[str, ...]]] = {"options": ()}
 """Options are strings."""

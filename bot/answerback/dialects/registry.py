@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
@@ -21,6 +20,7 @@ from answerback.dialects.installed import (
     tool_names,
 )
 from answerback.dialects.results import json_result
+from answerback_base import strict_json
 
 _QUICK: Final = 1_000
 """The most JSON values in a call that is quick to parse, at up to 5 µs each."""

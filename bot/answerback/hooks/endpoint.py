@@ -18,7 +18,6 @@ from aiohttp import web
 from aiohttp.web_routedef import AbstractRouteDef
 from pydantic import BaseModel, ConfigDict, Field
 
-from answerback.core import strict_json
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import (
     DeclinedCallError,
@@ -45,6 +44,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
 from answerback.service.submit import Submitted
 from answerback_agents.pipe.origins import origin_of
+from answerback_base import strict_json
 
 Json = dict[str, Any]
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
 from answerback.dialects.registry import render_result
 from answerback_agents.pipe.denials import output
+from answerback_base import strict_json
 
 Json = dict[str, Any]
 

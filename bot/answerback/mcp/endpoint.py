@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import MAX_BODY
 from answerback.mcp.backend import AskBackend, ServiceBackend
 from answerback.mcp.cancellation import (
     CANCELLED,
@@ -39,6 +38,7 @@ from answerback.mcp.tools import DEFAULT_WAIT, AskingTool, parse_asking_tools, p
 from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, parse_query, read_body
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
+from answerback_base.strict_json import MAX_BODY
 
 _REQUEST: Final = "answerback.request"
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, RequestId
 from pydantic import JsonValue
 
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import is_all_encodable, is_encodable
 from answerback.service.json_bodies import parse_json
+from answerback_base.strict_json import is_all_encodable, is_encodable
 
 
 def read_message(body: bytes) -> dict[str, JsonValue]:

@@ -14,9 +14,9 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.core.errors import ProblemError
 from answerback.mcp.backend import PATH
-from answerback.ports.install_extras import MCP, missing_extra_message
 from answerback.service.agent_requests import Callers
 from answerback.service.service import Service
+from answerback_base.install_extras import MCP, missing_extra_message
 
 if TYPE_CHECKING:
     from answerback.mcp.endpoint import McpEndpoint

@@ -31,7 +31,6 @@ from answerback.core.errors import (
     StoreError,
     UnreadableRowError,
 )
-from answerback.core.too_late import describe_retry
 from answerback.dialects import claude
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.claude_questions import Limits
@@ -47,7 +46,8 @@ from answerback.mcp.tool_results import (
     text_result,
     waiting_message,
 )
-from answerback.version import VERSION
+from answerback_base.retry_text import describe_retry
+from answerback_base.version import VERSION
 
 logger = logging.getLogger(__name__)
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from answerback.core.ask import ANYONE
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
-from answerback.ports.token_proof import hash_of as hash_of
+from answerback_base.token_proof import hash_of as hash_of
 
 OPERATOR: Final = "operator"
 """The user id of a caller who presents the service's own key."""
@@ -94,33 +92,6 @@ def personal_holder(key_hash: str, key: str, person: Person) -> KeyHolder:
     """
     link_secret = hmac.new(key.encode(), f"answerback:person:{key_hash}".encode(), hashlib.sha256)
     return KeyHolder(key_hash, link_secret.digest(), person)
-
-
-def key_proof(key: bytes, nonce: str, host: str, port: int) -> str:
-    """Prove that the program listening on an address knows the service's own key, without sending it.
-
-    A program that forwards the challenge to the real service gets a proof for another address.
-
-    Args:
-        nonce: chosen by the caller, and never used again.
-        host: the IP address that the connection was made to.
-    """
-    message = f"answerback:proof:{nonce}:{ip_address(host)}:{port}"
-    return hmac.new(key, message.encode(), hashlib.sha256).hexdigest()
-
-
-def ip_address(host: str) -> IPv4Address | IPv6Address:
-    """Parse an IP address of a connection; an IPv4-mapped IPv6 address becomes its IPv4 address."""
-    address = ipaddress.ip_address(host.partition("%")[0])
-    return getattr(address, "ipv4_mapped", None) or address
-
-
-def is_loopback(host: str) -> bool:
-    """Whether an address can only be reached from this machine."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def holder_of(key: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:

@@ -12,8 +12,8 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Line, Prompt, View, answer_lines
 from answerback.presentation import wording
-from answerback.presentation.sanitize import as_json, one_line
 from answerback.presentation.text_fitting import utf16_length
+from answerback_base.sanitize import as_json, one_line
 
 MAX_RECENT_ANSWERS: Final = 5
 """How many answers are shown above an open question; on a phone, more would push it off the screen."""

@@ -7,8 +7,8 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import Block, Verbatim
 from answerback.core.view import View
 from answerback.presentation.context_blocks import context_blocks, hides_marks
-from answerback.presentation.sanitize import visible
 from answerback.presentation.wording import sentence
+from answerback_base.sanitize import visible
 
 
 def asides(view: View, labels: Labels) -> tuple[Block, ...]:

@@ -14,8 +14,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import GivenAnswer, Person
 from answerback.presentation.durations import duration
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
+from answerback_base.sanitize import one_line
 
 MAX_NAMED: Final = 5
 """How many people and groups a line names; the number of others follows."""

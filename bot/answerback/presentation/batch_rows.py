@@ -14,8 +14,8 @@ from answerback.core.intents import decide_in_batch
 from answerback.core.refusals import Refusal
 from answerback.core.view import Prompt, view_of
 from answerback.presentation.context_blocks import hides_marks
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import utf16_length
+from answerback_base.sanitize import visible
 
 R = TypeVar("R")
 

@@ -11,7 +11,7 @@ from answerback.core.markdown import (
     parse_context,
     parse_start,
 )
-from answerback.presentation.sanitize import show_blanks, show_invisible
+from answerback_base.sanitize import show_blanks, show_invisible
 
 
 def context_blocks(text: str, context_format: ContextFormat) -> tuple[Block, ...]:

@@ -30,8 +30,8 @@ from answerback.core.markdown import (
 from answerback.core.view import Prompt, View
 from answerback.presentation.asides import asides, asides_hide_marks
 from answerback.presentation.context_blocks import first_context_blocks, hides_marks
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import ELLIPSIS, shorten, utf16_length
+from answerback_base.sanitize import visible
 
 CODE_LINES: Final = 40
 """How many lines of one code block a message shows; the 30 lines of an ordinary migration are shown in full."""

@@ -10,8 +10,8 @@ from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Prompt, View
 from answerback.presentation.option_controls import OptionLimits, chosen_indexes
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
+from answerback_base.sanitize import one_line
 
 
 class Verb(StrEnum):

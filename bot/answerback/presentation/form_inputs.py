@@ -13,8 +13,8 @@ from answerback.core.schema_field_values import FieldEntry, needs_entry
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.presentation.divided_texts import divide_text
 from answerback.presentation.field_bounds import describe_constraints
-from answerback.presentation.sanitize import one_line, unseen
 from answerback.presentation.text_fitting import fits_line, utf16_length
+from answerback_base.sanitize import one_line, unseen
 
 
 class InputKind(Enum):

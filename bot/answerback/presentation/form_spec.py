@@ -36,9 +36,9 @@ from answerback.presentation.form_inputs import (
     input_of_choices,
 )
 from answerback.presentation.option_controls import chosen_indexes
-from answerback.presentation.sanitize import as_json, one_line, quoted
 from answerback.presentation.text_fitting import utf16_length
 from answerback.presentation.wording import sentence
+from answerback_base.sanitize import as_json, one_line, quoted
 
 _USES: Final = 10
 """How many uses are suggested."""

@@ -26,7 +26,7 @@ from answerback.core.view import Prompt
 from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.form_inputs import Input, InputKind
 from answerback.presentation.form_spec import Entry, FormSpec, may_remove_text
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
 
 FormValues: TypeAlias = Mapping[str, FieldEntry]
 """What was entered, by the id of its input: a text, or the indexes of the chosen choices."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten_to_characters
+from answerback_base.sanitize import one_line
 
 MAX_CHARACTERS: Final = 12
 

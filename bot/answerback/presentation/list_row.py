@@ -12,7 +12,7 @@ from answerback.core.markdown import Code, blocks_to_text
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View
 from answerback.presentation.context_blocks import first_context_blocks
-from answerback.presentation.sanitize import one_line, visible
+from answerback_base.sanitize import one_line, visible
 
 _BETWEEN: Final = " · "
 _LONE_NUMBER: Final = re.compile(r"^(\d+\.)\n", re.MULTILINE)

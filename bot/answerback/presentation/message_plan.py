@@ -18,9 +18,9 @@ from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.context_layout import NOTHING_TO_RENDER, RenderedContext
 from answerback.presentation.control_buttons import PlannedButton, more_buttons, walk_buttons
 from answerback.presentation.header_tag import header_tag
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback.presentation.text_fitting import fits_line
+from answerback_base.sanitize import one_line
 
 LABEL_BUDGET: Final = 200
 """Units of a line of our own, such as the one that says who asks."""

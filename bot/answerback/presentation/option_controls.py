@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line
+from answerback_base.sanitize import one_line
 
 MAX_BUTTONS: Final = 5
 """Up to this many options are buttons; people do not read a longer row."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from answerback.core.labels import Labels
 from answerback.core.view import SentCall
-from answerback.presentation.sanitize import as_json, visible
+from answerback_base.sanitize import as_json, visible
 
 
 class SentCallText(NamedTuple):

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
 
 if TYPE_CHECKING:
     import regex

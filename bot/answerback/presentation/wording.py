@@ -11,13 +11,13 @@ from answerback.core.errors import NO_RETRY
 from answerback.core.giving_up import GaveUp
 from answerback.core.grants import GrantNote
 from answerback.core.handing_over import reminder_recipients
-from answerback.core.headline import fit
 from answerback.core.labels import Labels
 from answerback.core.view import View, asker_label, view_of
 from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation.attribution import AttributionFormat, fill, utc_clock
 from answerback.presentation.text_fitting import shorten
+from answerback_base.headline_text import fit
 
 MAX_NAMED_IN_NOTE: Final = 10
 """How many responders or places a private note names."""

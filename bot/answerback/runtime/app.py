@@ -26,7 +26,7 @@ from answerback.http.unverified_connections import (
 from answerback.mcp import mount
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
-from answerback.ports.person_key import KeyHolderSource, is_loopback
+from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
 from answerback.ports.surface import Surface
 from answerback.runtime import person_keys
@@ -72,6 +72,7 @@ from answerback.workers.message_sync import MessageSync
 from answerback.workers.receipt_linker import ReceiptLinker
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
+from answerback_base.addresses import is_loopback
 
 if TYPE_CHECKING:
     from answerback.runtime.tracing import Tracing

@@ -30,7 +30,6 @@ from answerback.core.people import PERSON_PREFIX
 from answerback.dialects import installed
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_dialects
-from answerback.ports.person_key import is_loopback
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
@@ -43,6 +42,7 @@ from answerback.runtime.agent_settings import (
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.question_routing import NotBlank, ToolRule
 from answerback.service.submission_request import Route
+from answerback_base.addresses import is_loopback
 
 ENV_PREFIX: Final = "ANSWERBACK_"
 NON_SETTING_VARIABLES: Final = frozenset(

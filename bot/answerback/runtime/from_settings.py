@@ -11,7 +11,6 @@ from answerback.core.ask import ANYONE, Destination
 from answerback.core.errors import ConfigError
 from answerback.core.people import PERSON_PREFIX, People
 from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules
-from answerback.ports.install_extras import OTEL, POSTGRES, missing_extra_message
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.runtime.agent_settings import LimitSettings
 from answerback.runtime.config import Settings, plugin_settings
@@ -19,6 +18,7 @@ from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.submission_plan import OWNER, parse_destination
 from answerback.service.submission_request import Agent, Routes, To
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
+from answerback_base.install_extras import OTEL, POSTGRES, missing_extra_message
 
 _AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)
 """The limits of an agent with a token, unless the configuration sets others."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

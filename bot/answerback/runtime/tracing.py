@@ -29,8 +29,8 @@ from answerback.core.errors import StoreError
 from answerback.ports.store import AskStore
 from answerback.ports.store_values import Delivery
 from answerback.service.notify import Hooks
-from answerback.version import VERSION
 from answerback.webhooks.sender import Sender, SendResult
+from answerback_base.version import VERSION
 
 _W3C: Final = TraceContextTextMapPropagator()
 _EXPORT_SECONDS: Final = 3.0

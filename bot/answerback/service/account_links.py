@@ -22,12 +22,12 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.people import AccountLink, People, account_id
 from answerback.core.person import AuthMethod, Person
-from answerback.core.visible_text import one_line
 from answerback.ports.account_links import LinkDesk, StartedLink
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
+from answerback_base.visible_text import one_line
 
 logger = logging.getLogger(__name__)
 

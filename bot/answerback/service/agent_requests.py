@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import MAX_BODY, digest_of
 from answerback.http.request_body import BodyError, receive_body
 from answerback.service.json_bodies import parse_model
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Submission
 from answerback.service.submit import Submitted
+from answerback_base.strict_json import MAX_BODY, digest_of
 
 RESPONSE_TRACKER: Final = web.RequestKey("response_tracker", ResponseTracker)
 """The tracker of the outcomes that the response to a request reports to its agent."""

@@ -12,10 +12,9 @@ from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from answerback.core import ask as asks
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Status, headline_of
 from answerback.core.clarification import pending_question
 from answerback.core.giving_up import GaveUp
-from answerback.core.headline import headline_of
 from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
 from answerback.core.view import view_of
 from answerback.core.walker import Source

@@ -11,10 +11,10 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from answerback.core import strict_json
 from answerback.core.errors import Problem, ProblemError
 from answerback.core.json_schema import schemas
 from answerback.dialects.call_reader import did_you_mean
+from answerback_base import strict_json
 
 M = TypeVar("M", bound=BaseModel)
 

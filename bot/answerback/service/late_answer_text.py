@@ -6,15 +6,14 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Status
-from answerback.core.headline import headline_of
+from answerback.core.ask import Ask, Status, headline_of
 from answerback.core.labels import ENGLISH
 from answerback.core.secrecy import is_unconfirmed, without_unconfirmed
-from answerback.core.too_late import describe_retry
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.service.ask_wire import JsonObject, ask_json
+from answerback_base.retry_text import describe_retry
 
 _BY_PEOPLE: Final = {Source.HUMAN, Source.GRANT}
 _MAX_QUESTION_CHARS: Final = 200

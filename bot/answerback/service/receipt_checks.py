@@ -12,16 +12,16 @@ from typing import Final, TypeVar, cast
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
-from answerback.core import strict_json
 from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipt_key import PublicKey
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
-from answerback.presentation.sanitize import quoted
 from answerback.service.receipt_payload import VERSIONS
 from answerback.service.receipts import LinkBody, ReceiptBody, SignedPayload, payload_again
+from answerback_base import strict_json
+from answerback_base.sanitize import quoted
 
 _T = TypeVar("_T")
 Keys = Mapping[str, PublicKey]

@@ -12,15 +12,15 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core import headline
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, headline_of
 from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.form import AnswerType, Question
 from answerback.core.person import AuthMethod
 from answerback.core.walker import GivenAnswer, Person, Source
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import utf16_length
 from answerback.service.people_wire import iso
+from answerback_base.headline_text import SHORTENED
+from answerback_base.sanitize import visible
 
 JsonObject = dict[str, JsonValue]
 VERSION: Final = 3
@@ -68,7 +68,7 @@ def payload_of(
     outcome, request, hidden = ask.outcome, ask.request, _Hidden(salt)
     if outcome is None:
         raise AssertionError(f"{ask.id} is open, so there is no receipt of it")
-    shown_headline, owner = headline.headline_of(ask.form), request.origin.owner
+    shown_headline, owner = headline_of(ask.form), request.origin.owner
     surface = ask.destination.surface if version == 1 else _decided_on(outcome.ended_by)
     in_chat = version > 1 and surface in opaque
     payload: JsonObject = {
@@ -141,7 +141,7 @@ def _view(ask: Ask, shown_headline: str, *, in_chat: bool) -> JsonObject:
     answered = {given.question_id for given in ask.walk.answers}
     questions = ask.form.questions
     last = None if ask.walk.at is None else questions[ask.walk.at].id
-    cut: list[JsonValue] = ["headline"] if shown_headline.endswith(headline.SHORTENED) else []
+    cut: list[JsonValue] = ["headline"] if shown_headline.endswith(SHORTENED) else []
     shown = [each for each in questions if each.id in {*answered, last}]
     if in_chat:
         cut += [f"questions/{n}" for n, each in enumerate(shown) if not is_certainly_whole(each)]

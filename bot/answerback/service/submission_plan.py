@@ -23,7 +23,6 @@ from answerback.core.headline import file_name
 from answerback.core.origin import Origin
 from answerback.core.people import PERSON_PREFIX, People
 from answerback.core.person import Person
-from answerback.core.visible_text import one_line
 from answerback.service.submission_request import (
     DEFAULT_SURFACE,
     MAX_PLACE,
@@ -35,6 +34,7 @@ from answerback.service.submission_request import (
     SubmittedOrigin,
     To,
 )
+from answerback_base.visible_text import one_line
 
 OWNER: Final = "owner"
 """The destination that stands for the person whose agent asks."""

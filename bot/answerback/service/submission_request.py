@@ -19,7 +19,6 @@ from pydantic import (
     model_validator,
 )
 
-from answerback.core import strict_json
 from answerback.core.confirmation import MAX_CONFIRMATIONS
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import ContextFormat
@@ -28,6 +27,7 @@ from answerback.core.people import NOBODY_KNOWN, People
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.json_bodies import find_size_problem, problems_of
+from answerback_base import strict_json
 
 _MAX_SECONDS: Final = 366 * 86_400
 DEFAULT_SURFACE: Final = "web"

@@ -19,7 +19,6 @@ from pydantic import JsonValue
 
 from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
-from answerback.ports.backoff import Backoff
 from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock, ClockStepDetector, sleep_until_woken
 from answerback.ports.late_answers import SeenState
@@ -28,6 +27,7 @@ from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.notify import Hooks
 from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, SendResult
+from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

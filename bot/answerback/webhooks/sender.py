@@ -20,8 +20,8 @@ from standardwebhooks import Webhook
 from yarl import URL
 
 from answerback.ports.store_values import Delivery
-from answerback.version import VERSION
 from answerback.webhooks.address_policy import AddressRules
+from answerback_base.version import VERSION
 
 TIMEOUT: Final = 15.0
 """Seconds that a receiver has to respond with a status."""

@@ -13,10 +13,10 @@ from typing import Final
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.ask import Ask, request_entry
 from answerback.core.errors import InquiryError
 from answerback.core.form import Question
+from answerback_base import strict_json
 
 MAX_BODY: Final = 256 * 1024
 """Bytes of the backend's response that are read, at most."""

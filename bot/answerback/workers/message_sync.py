@@ -31,7 +31,6 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableRowError,
 )
-from answerback.ports.backoff import Backoff
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import RetryLater, Shown, Surface
@@ -48,6 +47,7 @@ from answerback.workers.message_queues import (
     place_key,
 )
 from answerback.workers.old_messages import retire_old_message
+from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

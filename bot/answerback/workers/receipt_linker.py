@@ -15,13 +15,13 @@ from pydantic_core import from_json
 
 from answerback.core.canonical_json import canonical, digest
 from answerback.core.errors import LeaseLostError, StoreError
-from answerback.ports.backoff import Backoff
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.outage_log import Outage
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.receipts import NewLink, StoredReceipt
 from answerback.ports.store import Store
 from answerback.service.notify import Hooks
+from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

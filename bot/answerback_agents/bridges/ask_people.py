@@ -12,9 +12,9 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback_agents.pipe.json_rpc import without_nulls
 from answerback_agents.pipe.origins import origin_of
+from answerback_base import strict_json
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
 Json = dict[str, JsonValue]

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.strict_json import json_equal
 from answerback_agents.pipe.json_rpc import as_object
+from answerback_base.strict_json import json_equal
 
 Json = dict[str, JsonValue]
 

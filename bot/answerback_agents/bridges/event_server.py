@@ -8,8 +8,8 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from answerback.core.base_error import AnswerbackError
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
+from answerback_base.base_error import AnswerbackError
 
 Json = dict[str, JsonValue]
 

@@ -14,7 +14,6 @@ from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, Generic, TypeVar
 
-from answerback.ports.backoff import Backoff
 from answerback_agents.bridges.ask_people import Request, RequestAsker, id_text
 from answerback_agents.bridges.event_server import (
     EventServer,
@@ -24,6 +23,7 @@ from answerback_agents.bridges.event_server import (
 )
 from answerback_agents.bridges.late_answers import LateAnswerSource
 from answerback_agents.bridges.pending_requests import Pending, PendingRequests
+from answerback_base.backoff import Backoff
 from answerback_client import Ask
 
 Call = tuple[str, Json | None]

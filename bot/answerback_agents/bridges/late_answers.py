@@ -11,8 +11,6 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from answerback.core.too_late import describe_retry
-from answerback.ports.backoff import Backoff
 from answerback_agents.pipe.service_calls import (
     LOOKUP_PATIENCE,
     DeliveryReceipt,
@@ -21,6 +19,8 @@ from answerback_agents.pipe.service_calls import (
     ServiceCalls,
     ServiceUnavailableError,
 )
+from answerback_base.backoff import Backoff
+from answerback_base.retry_text import describe_retry
 
 
 class LateAnswerText(NamedTuple):

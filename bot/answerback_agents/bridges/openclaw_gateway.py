@@ -17,10 +17,6 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.core.strict_json import load_with_numbers
-from answerback.http.connection_errors import reason_of
-from answerback.ports.person_key import is_loopback
-from answerback.version import VERSION
 from answerback_agents.bridges.ask_people import id_text
 from answerback_agents.bridges.event_server import (
     EventServer,
@@ -30,6 +26,10 @@ from answerback_agents.bridges.event_server import (
 )
 from answerback_agents.bridges.openclaw_device import CLIENT, MODE, SCOPES, Device
 from answerback_agents.pipe.json_rpc import as_object, objects
+from answerback_base.addresses import is_loopback
+from answerback_base.connection_errors import reason_of
+from answerback_base.strict_json import load_with_numbers
+from answerback_base.version import VERSION
 
 _PROTOCOL: Final = 4
 _CAPABILITIES: Final[list[JsonValue]] = ["approvals", "exec-approvals", "plugin-approvals"]

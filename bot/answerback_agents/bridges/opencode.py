@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from answerback.ports.backoff import Backoff
 from answerback_agents.bridges.ask_people import (
     Request,
     id_text,
@@ -22,6 +21,7 @@ from answerback_agents.bridges.frame import Call, ServerBridge
 from answerback_agents.bridges.opencode_server import OpencodeServer
 from answerback_agents.bridges.pending_requests import Pending
 from answerback_agents.pipe.json_rpc import as_object
+from answerback_base.backoff import Backoff
 from answerback_client import Ask
 
 _QUESTION: Final = "question"

@@ -15,8 +15,6 @@ from urllib.parse import quote
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.core.strict_json import load_with_numbers
-from answerback.http.connection_errors import reason_of
 from answerback_agents.bridges.event_server import (
     EventServer,
     ForeignServerError,
@@ -25,6 +23,8 @@ from answerback_agents.bridges.event_server import (
 )
 from answerback_agents.pipe.json_rpc import as_object, objects, parse_message
 from answerback_agents.pipe.lines import MAX_LINE
+from answerback_base.connection_errors import reason_of
+from answerback_base.strict_json import load_with_numbers
 
 _USER: Final = "opencode"
 """The default user name of a server with a password."""

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 
 from pydantic import JsonValue
 
-from answerback.core.base_error import AnswerbackError
+from answerback_base.base_error import AnswerbackError
 
 Json = dict[str, JsonValue]
 Path = tuple[str, ...]

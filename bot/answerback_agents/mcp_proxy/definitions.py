@@ -12,8 +12,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
-from answerback.core.base_error import AnswerbackError
 from answerback_agents.pipe.json_rpc import Json
+from answerback_base.base_error import AnswerbackError
 
 _MAX_LINES: Final = 4_000
 """Lines of two definitions that are compared line by line, which takes longer than linear time."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from answerback.core import strict_json
-from answerback.core.visible_text import one_line
 from answerback_agents.mcp_proxy.policy import PolicyError, ServerPolicy
 from answerback_agents.pipe.json_rpc import Json, as_object
+from answerback_base import strict_json
+from answerback_base.visible_text import one_line
 
 _WRONG: Final = "The list must be JSON: names, tools or calls, or the result of tools/list."
 

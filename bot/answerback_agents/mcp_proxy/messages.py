@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
-from answerback.core import strict_json
 from answerback_agents.pipe.json_rpc import Json, as_object, encode_message, objects, params
 from answerback_agents.pipe.json_text import with_members
+from answerback_base import strict_json
 
 MAX_LINE: Final = 4 * 2**20
 """Bytes of a message."""

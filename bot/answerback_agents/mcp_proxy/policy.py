@@ -14,8 +14,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from answerback.core.base_error import AnswerbackError
-from answerback.core.strict_json import json_equal
+from answerback_base.base_error import AnswerbackError
+from answerback_base.strict_json import json_equal
 
 Json = dict[str, Any]
 

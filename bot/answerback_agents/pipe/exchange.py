@@ -13,7 +13,6 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
-from answerback.core.strict_json import dump_as_written
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.claude_plans import FOUND_PLAN, find_plan
 from answerback_agents.pipe.denials import denial
@@ -29,6 +28,7 @@ from answerback_agents.pipe.service_calls import (
     ServiceCalls,
     ServiceUnavailableError,
 )
+from answerback_base.strict_json import dump_as_written
 
 _MAX_DETAIL: Final = 2_000
 """Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from answerback.core.strict_json import dump_as_written, load_with_numbers
+from answerback_base.strict_json import dump_as_written, load_with_numbers
 
 Json = dict[str, Any]
 

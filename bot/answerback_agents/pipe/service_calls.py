@@ -21,8 +21,8 @@ from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from answerback.core.strict_json import dump_as_written
-from answerback.ports.token_proof import hash_of, token_id, token_proof
+from answerback_base.strict_json import dump_as_written
+from answerback_base.token_proof import hash_of, token_id, token_proof
 
 Json = dict[str, Any]
 

@@ -17,8 +17,8 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text, parse
 from answerback.core.view import Prompt
 from answerback.presentation.context_layout import CODE_LINES, FittedBlocks, fit_context
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import utf16_length
+from answerback_base.sanitize import visible
 from answerback_discord.question_context import MarkdownContext
 from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html

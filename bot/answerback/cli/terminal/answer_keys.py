@@ -22,7 +22,7 @@ from answerback.core.typed_text import (
     plain_word,
     split_list,
 )
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
 
 Json: TypeAlias = Mapping[str, JsonValue]
 Action: TypeAlias = dict[str, JsonValue]

@@ -9,7 +9,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from answerback.cli.terminal.line_input import line_is_empty
-from answerback.presentation.sanitize import one_line
+from answerback_base.sanitize import one_line
 
 
 @dataclass(slots=True)

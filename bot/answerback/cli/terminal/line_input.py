@@ -29,7 +29,7 @@ from prompt_toolkit.key_binding import (
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.layout.utils import explode_text_fragments
 
-from answerback.presentation.sanitize import glyphs
+from answerback_base.sanitize import glyphs
 
 _ESC_TIMEOUT: Final = 0.1
 """Seconds after which an Esc counts as the Esc key: Alt and other keys send one too, followed at once by the rest."""
@@ -161,7 +161,7 @@ class PipedInput:
 
 
 class _Visible(Processor):
-    """Shows the edited text as `answerback.presentation.sanitize` shows all texts; the text itself stays unchanged."""
+    """Shows the edited text as `answerback_base.sanitize` shows all texts; the text itself stays unchanged."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
         before = explode_text_fragments(transformation_input.fragments)

@@ -12,8 +12,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from pydantic import JsonValue
 
 from answerback.cli.terminal.line_input import PressedKey, line_is_empty
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten, utf16_length
+from answerback_base.sanitize import one_line
 
 _DIM: Final = "fg:ansibrightblack"
 _OTHER_LINES: Final = 6

@@ -12,7 +12,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat
-from answerback.presentation.sanitize import one_line, visible
+from answerback_base.sanitize import one_line, visible
 
 
 def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:

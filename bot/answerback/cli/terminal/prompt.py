@@ -24,8 +24,8 @@ from answerback.core.json_schema.skeleton import default_of, skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
 from answerback.core.typed_text import is_blank
-from answerback.presentation.sanitize import as_json, one_line, quoted
 from answerback.presentation.wording import end_turn_text, sentence
+from answerback_base.sanitize import as_json, one_line, quoted
 
 _ERROR: Final = "fg:ansired bold"
 _AGAIN: Final[Action] = {}

@@ -30,8 +30,8 @@ from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback.presentation.context_layout import padded_cells
 from answerback.presentation.header_tag import HeaderTag, header_tag
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.wording import sentence
+from answerback_base.sanitize import one_line
 
 _DIM: Final = "ansibrightblack"
 _DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
 
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 
 BOLD: Final = "bold"
 DIM: Final = "fg:ansibrightblack"

@@ -22,7 +22,7 @@ from answerback.core.json_schema import subschemas, validators
 from answerback.core.json_schema.validation_cost import MAX_COST
 from answerback.core.json_schema.validators import collect_patterns, compile_schema
 from answerback.core.json_schema.violation_text import violation_text
-from answerback.core.strict_json import Size, is_encodable, nodes, size
+from answerback_base.strict_json import Size, is_encodable, nodes, size
 
 MAX_VALUE_DEPTH: Final = 64
 """Levels of nested arrays and objects in an answer."""

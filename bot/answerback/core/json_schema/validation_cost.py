@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from answerback.core.json_schema import subschemas
-from answerback.core.strict_json import nodes, size
+from answerback_base.strict_json import nodes, size
 
 MAX_COST: Final = 500_000
 """Comparisons allowed per check: 20 ms at 40 ns, measured for the most expensive ones (objects in ``enum``)."""

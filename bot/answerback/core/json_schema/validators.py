@@ -23,7 +23,7 @@ from answerback.core.json_schema.validation_cost import (
     LevelCosts,
     TooComplexError,
 )
-from answerback.core.strict_json import Size
+from answerback_base.strict_json import Size
 
 MAX_COMPILED_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """The compiled size limit for the patterns of one schema."""

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.form import MAX_TEXT
+from answerback_base import strict_json
 
 _LENGTH_LIMITS: Final = (None, 16_000, 8_000, 2_000, 500, 100)
 """Limits for the characters of one text, tried in order until everything fits."""

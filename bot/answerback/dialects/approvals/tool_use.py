@@ -12,7 +12,6 @@ from pydantic import JsonValue
 from answerback.core import headline
 from answerback.core.form import MAX_PLAN, MAX_TEXT
 from answerback.core.headline import McpTool, ToolKind
-from answerback.core.strict_json import nodes
 from answerback.dialects.approvals.arguments_markdown import (
     Block,
     close_fences,
@@ -25,6 +24,8 @@ from answerback.dialects.approvals.file_changes import (
     add_changes,
     read_changes,
 )
+from answerback_base.headline_text import fit
+from answerback_base.strict_json import nodes
 
 Json = dict[str, JsonValue]
 
@@ -102,7 +103,7 @@ def describe(
     ]
     most = MAX_PLAN if is_plan else MAX_TEXT
     return ToolUse(
-        headline.fit(parts.headline),
+        fit(parts.headline),
         render_context(blocks, parts.arguments or None, parts.notes or None, most=most),
         is_plan,
     )
@@ -261,7 +262,7 @@ def _other(line: str, arguments: JsonValue, notes: Json) -> _Parts:
         diffs, arguments = read_changes(arguments, creates=False)
     from_notes, notes = read_changes(notes, creates=False)
     # The names in it stand nowhere else.
-    whole = [Block("", line)] if headline.fit(line) != line else []
+    whole = [Block("", line)] if fit(line) != line else []
     return _Parts(
         line, [*whole, *map(_diff_block, add_changes(diffs, from_notes))], arguments, notes
     )

@@ -30,7 +30,7 @@ from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.form_spec import json_shape
 from answerback.presentation.header_tag import header_tag
-from answerback.presentation.sanitize import as_json, visible
+from answerback_base.sanitize import as_json, visible
 
 
 def _time(at: float) -> str:

@@ -20,7 +20,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected, Shown
 from answerback.presentation import wording
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from linechat.render import MARKS, action_of, message
 
 MAX_LINE = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_discord import components as c
 from answerback_discord.components import Json
 

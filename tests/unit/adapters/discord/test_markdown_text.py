@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import divide_budget, utf16_length
+from answerback_base.sanitize import visible
 from answerback_discord.markdown_text import (
     escape,
     fit_line,

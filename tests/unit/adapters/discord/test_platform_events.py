@@ -11,8 +11,8 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.walker import Person
-from answerback.ports.backoff import Backoff
 from answerback.ports.surface import Actor
+from answerback_base.backoff import Backoff
 from answerback_chat import retry
 from tests.fakes.discord.world import Can, Channel, Message
 from tests.service_support import WAIT

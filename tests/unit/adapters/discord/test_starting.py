@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import DestinationGoneError, UnauthorizedError
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
 from answerback_chat import chat_surface
 from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord

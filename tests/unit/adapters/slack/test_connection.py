@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from answerback.ports.backoff import Backoff
 from answerback.ports.surface import Acted, Rejected
 from answerback.service.service import Service
+from answerback_base.backoff import Backoff
 from answerback_slack import connection
 from tests.fakes.slack import rules
 from tests.fakes.slack.delivery import Ack

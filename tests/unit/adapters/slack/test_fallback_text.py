@@ -13,8 +13,8 @@ from answerback.core.form import AnswerType, Option
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.presentation import wording
-from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import utf16_length
+from answerback_base.sanitize import visible
 from answerback_slack import limits
 from answerback_slack.blocks import escape, escape_within
 from answerback_slack.fallback_text import fallback_text

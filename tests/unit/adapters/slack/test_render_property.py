@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_chat.control_codec import Control, Verb, decode
 from answerback_slack import modals, show_in_full
 from answerback_slack.blocks import Block, sections

@@ -14,7 +14,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation.form_spec import native_fields
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_chat import control_codec
 from answerback_telegram.html_text import fit_line
 from answerback_telegram.keyboards import BUTTON_LABEL

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
 from answerback_chat import typed_entries
 from tests.fakes.telegram.world import Chat, Message
 from tests.unit.adapters.telegram.rig import Rig, rig

@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
 from answerback_chat import typed_entries
 from answerback_telegram.posting import about_key
 from tests.unit.adapters.telegram.rig import rig

@@ -13,7 +13,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
-from answerback.ports.backoff import Backoff
+from answerback_base.backoff import Backoff
 from answerback_chat import retry
 from answerback_telegram import html_text
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR

@@ -13,7 +13,7 @@ from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text, parse
 from answerback.core.view import view_of
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_telegram import limits, question_context, render
 from answerback_telegram.option_controls import ListState
 from tests.fakes.telegram.rules import parse_html

@@ -11,7 +11,7 @@ from hypothesis import given
 
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from answerback_web import question_context
 from tests.unit.bot.core.test_markdown import SOURCES
 

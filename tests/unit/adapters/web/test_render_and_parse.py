@@ -20,16 +20,16 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
-from answerback.core.headline import MAX_HEADLINE
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import fields_from_schema
-from answerback.core.strict_json import pretty_json
 from answerback.core.too_late import TryAgain
 from answerback.core.view import view_of
 from answerback.core.walker import Person, start
 from answerback.ports.person_key import operator, operator_holder
-from answerback.presentation.sanitize import visible
+from answerback_base.headline_text import MAX_HEADLINE
+from answerback_base.sanitize import visible
+from answerback_base.strict_json import pretty_json
 from answerback_testing import strategies
 from answerback_web import inbox_view, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page

@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.core.strict_json import MAX_BODY
+from answerback_base.strict_json import MAX_BODY
 from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Served
 

@@ -15,8 +15,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from answerback.cli.api_client import resolve_access
-from answerback.ports.person_key import hash_of, key_proof
-from answerback.ports.token_proof import token_id
+from answerback.ports.person_key import hash_of
+from answerback_base.key_proof import key_proof
+from answerback_base.token_proof import token_id
 from answerback_storage.person_key_file import PersonKeyFile
 from tests.unit.bot.api.conftest import Serve, Served
 from tests.unit.bot.api.test_export import run_command

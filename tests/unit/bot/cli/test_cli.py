@@ -61,14 +61,13 @@ finally:
     )
     modules = json.loads(done.stderr)
     ours = {name for name in modules if name.startswith("answerback")}
+    base = (
+        *("base_error", "install_extras", "interpreter_tuning", "invisible_characters"),
+        *("sanitize", "version", "visible_text"),
+    )
     assert ours == {
-        *("answerback", "answerback.version", "answerback.cli", "answerback.cli.main"),
-        *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
-        *("answerback.ports", "answerback.ports.install_extras"),
-        *("answerback.presentation", "answerback.presentation.sanitize"),
-        *("answerback.runtime", "answerback.runtime.interpreter_tuning"),
-        "answerback.core.visible_text",
-        "answerback.core.invisible_characters",
+        *("answerback", "answerback.cli", "answerback.cli.main", "answerback.cli.output"),
+        *("answerback_base", *(f"answerback_base.{name}" for name in base)),
     }
     heavy = {"aiohttp", "asyncio", "jsonschema", "pydantic", "prompt_toolkit", "sqlite3", "ssl"}
     assert heavy.isdisjoint(modules)
@@ -206,7 +205,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "mcp-proxy": (["--", "true"], set()),
 }
 """How each command is started, and which of `UNUSED` it needs. The last two run until they are stopped."""
-MOST = 930
+MOST = 940
 """The maximum number of modules that a command may import, including Python's own; a fifth of them are ours."""
 
 

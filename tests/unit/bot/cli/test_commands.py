@@ -21,10 +21,10 @@ from answerback.cli import demo, main, serving
 from answerback.cli.checkup import build_checkup
 from answerback.cli.service_address import resolve_url
 from answerback.core.errors import ConfigError
-from answerback.ports import install_extras
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.plugins import installed_plugins
-from answerback.version import VERSION
+from answerback_base import install_extras
+from answerback_base.version import VERSION
 from answerback_storage.sqlite.store import SqliteStore
 
 HASH = "sha256:" + "0" * 64

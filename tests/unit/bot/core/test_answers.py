@@ -28,8 +28,8 @@ from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import InvalidSchemaError
 from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import Field, FieldKind
-from answerback.core.strict_json import json_equal
 from answerback.core.walker import Refused
+from answerback_base.strict_json import json_equal
 from answerback_testing.strategies import questions, values
 from answerback_testing.walker_model import canonical
 from tests.unit.bot.dialect_support import ask_from_call

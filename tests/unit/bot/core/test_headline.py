@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerback.core import headline
+from answerback.core.ask import headline_of
 from answerback.core.headline import FileChange, ToolKind
-from answerback.core.visible_text import one_line
 from answerback.dialects import approval, registry
 from answerback.dialects.approvals.tool_use import describe
 from answerback.hooks import gemini
 from answerback.service.ask_wire import ask_json
+from answerback_base.headline_text import MAX_HEADLINE
+from answerback_base.visible_text import one_line
 from tests.unit.bot.approval_support import HEADLINES, make_ask
 
 LINES = "\n".join(f"line {i}" for i in range(40))
@@ -130,7 +132,7 @@ def test_the_recorded_tools_are_those_of_the_agents_that_the_tests_drive() -> No
 def form_headline(name: str, **arguments: Any) -> str:
     """The headline of an approval of a host."""
     form = registry.parse_call(name, arguments).form
-    assert form.questions[0].text == headline.headline_of(form)
+    assert form.questions[0].text == headline_of(form)
     return form.questions[0].text
 
 
@@ -227,7 +229,7 @@ def test_a_long_command_is_cut_in_the_middle_and_says_so() -> None:
     assert said.startswith("Run git push --option")
     assert " … " in said
     assert said.endswith("origin main and 1 more line (shortened)")
-    assert len(said) <= headline.MAX_HEADLINE
+    assert len(said) <= MAX_HEADLINE
 
 
 TEXTS = st.text(st.sampled_from("ab\u200b\u202e\u2028\x00\n\r\t \u3000`*_é\u0301"), max_size=300)
@@ -248,7 +250,7 @@ def test_a_headline_is_one_short_line_with_nothing_invisible_in_it(
 ) -> None:
     said = describe(tool, arguments, {}).headline
     assert said == one_line(said)
-    assert 0 < len(said) <= headline.MAX_HEADLINE
+    assert 0 < len(said) <= MAX_HEADLINE
 
 
 def test_no_name_stands_for_two_kinds() -> None:

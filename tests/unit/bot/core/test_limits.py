@@ -10,8 +10,8 @@ import pytest
 from answerback.core.errors import InvalidCallError
 from answerback.core.json_schema import schemas, validators
 from answerback.core.json_schema.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
-from answerback.core.strict_json import size
 from answerback.dialects import registry
+from answerback_base.strict_json import size
 from tests.limit_edges import edge
 
 pytestmark = [pytest.mark.rule("FORM-7"), pytest.mark.rule("DATA-9")]

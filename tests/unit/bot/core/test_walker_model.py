@@ -15,8 +15,8 @@ from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import current_question
 from answerback.core.form import Form
-from answerback.core.strict_json import json_equal
 from answerback.core.walker import Refused, Walk
+from answerback_base.strict_json import json_equal
 from answerback_testing.strategies import forms, texts, values
 from answerback_testing.walker_model import NaiveWalk
 

@@ -13,11 +13,11 @@ from aiohttp import web
 
 from answerback.cli.proved_token import open_session
 from answerback.hooks.endpoint import HOOK_HEADER
-from answerback.ports.token_proof import hash_of, token_proof
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event
 from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_base.token_proof import hash_of, token_proof
 from answerback_client import AsyncClient, UnauthorizedError, UnreachableError
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, served

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
-from answerback.core.headline import SHORTENED, fit
 from answerback.dialects.approvals.tool_use import describe
 from answerback.presentation.batch_rows import fits_in_row, whole_prompt
+from answerback_base.headline_text import SHORTENED, fit
 from answerback_testing.example_asks import new_ask
 
 ALLOW = Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE)

@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
-from answerback.ports.person_key import is_loopback
 from answerback.runtime.config import Settings, StorageSettings, settings_type
 from answerback.runtime.config_file import iter_setting_keys, load_settings, platform_variables
 from answerback.runtime.from_settings import build_routes
 from answerback.runtime.plugins import installed_plugins
+from answerback_base.addresses import is_loopback
 
 HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8

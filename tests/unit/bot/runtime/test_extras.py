@@ -15,10 +15,10 @@ import pytest
 
 from answerback.cli import checkup, main
 from answerback.core.errors import ConfigError
-from answerback.ports import install_extras
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import check_extras
 from answerback.runtime.plugins import installed_plugins
+from answerback_base import install_extras
 from tests.meta.wheels import project
 from tests.unit.bot.agent_support import served
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import MAX_DEPTH
 from answerback.service.json_bodies import dump_json, parse_json
+from answerback_base.strict_json import MAX_DEPTH
 
 
 def refusal(body: bytes) -> str:

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Status
-from answerback.core.headline import headline_of
+from answerback.core.ask import Ask, Status, headline_of
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import END, value

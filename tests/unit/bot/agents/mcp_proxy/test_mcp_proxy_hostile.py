@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Status
-from answerback.core.headline import headline_of
+from answerback.core.ask import Status, headline_of
 from answerback.dialects import registry
 from tests.acceptance.forked_process import forked
 from tests.unit.bot.agent_support import Json, Served

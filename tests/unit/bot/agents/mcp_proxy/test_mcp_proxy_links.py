@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Status
-from answerback.core.headline import headline_of
+from answerback.core.ask import Status, headline_of
 from answerback_agents.pipe.ask_people import AskOutcome
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ElicitResult
 
-from answerback.core.headline import headline_of
+from answerback.core.ask import headline_of
 from tests import matrix
 from tests.acceptance.process import PATIENCE
 from tests.meta.project import PYTHONPATH

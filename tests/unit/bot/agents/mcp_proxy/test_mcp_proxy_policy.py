@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.cli import main
-from answerback.ports import install_extras
 from answerback_agents.mcp_proxy.policy import (
     Decision,
     PolicyError,
@@ -19,6 +18,7 @@ from answerback_agents.mcp_proxy.policy import (
     load_policies,
     named_server,
 )
+from answerback_base import install_extras
 from tests.unit.bot.cli.test_commands import run
 
 RULES = """

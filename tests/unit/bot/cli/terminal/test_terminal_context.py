@@ -15,7 +15,7 @@ from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.question_context import render_context, render_lines
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse, parse_context
-from answerback.presentation.sanitize import visible
+from answerback_base.sanitize import visible
 from tests.unit.bot.core.test_markdown import SOURCES
 
 

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerback.core.form import MAX_TEXT
-from answerback.core.headline import MAX_HEADLINE
 from answerback.dialects.approvals.arguments_markdown import inline_code, render_context
 from answerback.dialects.approvals.tool_use import describe
+from answerback_base.headline_text import MAX_HEADLINE
 
 
 def test_arguments_are_laid_out_as_people_write_them() -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import Form
-from answerback.core.visible_text import one_line
 from answerback.dialects import registry
 from answerback.dialects.approval import VARIANTS
+from answerback_base.visible_text import one_line
 from tests.unit.bot.approval_support import ARGS, CALLS, FUNCTION, OPTIONS
 
 Json = dict[str, Any]

@@ -11,8 +11,8 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerback.core.invisible_characters import INVISIBLE
-from answerback.presentation.sanitize import (
+from answerback_base.invisible_characters import INVISIBLE
+from answerback_base.sanitize import (
     MAX_BLANKS,
     as_json,
     glyphs,

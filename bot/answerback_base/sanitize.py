@@ -10,8 +10,8 @@ import json
 import re
 from typing import Final
 
-from answerback.core.invisible_characters import invisible_places, replace_invisible
-from answerback.core.visible_text import (
+from answerback_base.invisible_characters import invisible_places, replace_invisible
+from answerback_base.visible_text import (
     MAX_BLANKS,
     code_point_tag,
     one_line,

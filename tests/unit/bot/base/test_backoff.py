@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.ports import backoff
-from answerback.ports.backoff import Backoff
+from answerback_base import backoff
+from answerback_base.backoff import Backoff
 
 
 def test_a_pause_grows_up_to_its_bound_and_starts_again_after_a_success(
@@ -37,7 +37,7 @@ async def test_a_platforms_own_pause_is_respected(monkeypatch: pytest.MonkeyPatc
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("answerback.ports.backoff.asyncio.sleep", sleep)
+    monkeypatch.setattr("answerback_base.backoff.asyncio.sleep", sleep)
     await Backoff(1.0, 60.0).wait(7.0)
     await Backoff(0.001, 60.0).wait()
     assert waited[0] == 7.0

@@ -3,3 +3,7 @@
 
 class AnswerbackError(Exception):
     """The base class of every exception that Answerback raises on purpose."""
+
+
+class StoreError(AnswerbackError):
+    """A database operation failed. Except for `CommitUnknownError`, nothing was stored."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback_storage import private_file
+from answerback_base import private_file
 
 
 def refuse_links(*_: object) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from answerback.core.errors import StoreError
+from answerback_base.base_error import StoreError
 
 
 def read(path: Path, what: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import aiohttp
 import pytest
 
-from answerback.http import connection_errors
+from answerback_base import connection_errors
 from answerback_client import models
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from functools import cache, lru_cache
 from typing import Final
 
-from answerback.core.invisible_characters import replace_invisible
+from answerback_base.invisible_characters import replace_invisible
 
 _CONTROL_PICTURES: Final = 0x2400
 _LINE_ENDS: Final = frozenset("\x0b\x0c\x85\u2028\u2029")
