@@ -5,6 +5,8 @@ no request of a script states an address. The script first has the service prove
 proof brings a ticket for one request. The address, and a form if there is one, are then encrypted for the ticket under
 the secret that only this page and the service know, and the answer is encrypted under it, too. A program that takes
 the port between the two requests learns nothing, and what it received is worth nothing to the service that comes back.
+
+``cryptography`` is imported where it is used: it takes 7 MB, and a service may show no page.
 """
 
 from __future__ import annotations
@@ -14,12 +16,11 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable, Iterable
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from aiohttp import web
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from multidict import CIMultiDict
 from pydantic import BaseModel, ConfigDict, ValidationError
 from yarl import URL
@@ -27,6 +28,9 @@ from yarl import URL
 from answerback.http.request_body import BodyReader
 from answerback_web import limits, responses
 from answerback_web.page_proof import CHALLENGE_HEADER, PageProofs
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 TICKET_HEADER: Final = "Answerback-Ticket"
 FORM: Final[web.RequestKey[bytes]] = web.RequestKey("form", bytes)
@@ -98,8 +102,11 @@ class WatchAddresses:
     """The addresses at which a script waits for changes: they name no page, and tell only that it has changed."""
 
     def __init__(self, secret: bytes) -> None:
-        key = hmac.new(secret, b"answerback:web:watch", hashlib.sha256).digest()
-        self._cipher = AESGCM(key)
+        self._key = hmac.new(secret, b"answerback:web:watch", hashlib.sha256).digest()
+
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        return _cipher(self._key)
 
     def token(self, address: str) -> str:
         """Return the last part of the address that stands for another address of ours."""
@@ -164,7 +171,7 @@ class SealedRequests:
         refused = web.Response(status=409, headers=responses.HEADERS)
         if not self._tickets.redeem(page_id, ticket):
             return refused
-        cipher = AESGCM(self._proofs.sealing_key(page_id, request.host))
+        cipher = _cipher(self._proofs.sealing_key(page_id, request.host))
         plain = _decrypt(cipher, body, ticket.encode())
         try:
             wanted = None if plain is None else _Wanted.model_validate_json(plain)
@@ -212,12 +219,20 @@ class SealedRequests:
             return error
 
 
+def _cipher(key: bytes) -> AESGCM:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key)
+
+
 def _encrypt(cipher: AESGCM, plain: bytes, context: bytes) -> bytes:
     iv = secrets.token_bytes(_IV)
     return iv + cipher.encrypt(iv, plain, context)
 
 
 def _decrypt(cipher: AESGCM, sealed: bytes, context: bytes) -> bytes | None:
+    from cryptography.exceptions import InvalidTag
+
     try:
         return cipher.decrypt(sealed[:_IV], sealed[_IV:], context)
     except (InvalidTag, ValueError):

@@ -93,7 +93,11 @@ class PostgresDatabase(SqlDatabase):
         return await self.run(lambda: self.connections.write(statement, values))
 
     async def transact(
-        self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
+        self,
+        work: Callable[[Transaction], Coroutine[Any, Any, T]],
+        *,
+        lock: str | None = None,
+        within: float = 0.0,
     ) -> T:
         async def attempt() -> T:
             async with self.connections.transaction() as connection:

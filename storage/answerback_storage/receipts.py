@@ -62,7 +62,7 @@ class SqlReceipts(Part[SqlDatabase], ReceiptStore):
                 changed += [f"{table}.{name}" for name, found, value in pairs if found != value]
         return changed
 
-    async def add_links(self, links: Sequence[NewLink], fence: Fence) -> None:
+    async def add_links(self, links: Sequence[NewLink], fence: Fence, within: float = 0.0) -> None:
         async def run(tx: Transaction) -> None:
             await tx.check_fence(fence)
             [(last,)] = await tx.execute("SELECT coalesce(max(n), 0) FROM receipts")
@@ -72,7 +72,7 @@ class SqlReceipts(Part[SqlDatabase], ReceiptStore):
             if len(linked) != len(links):
                 raise chain_broken_error()
 
-        await self._db.transact(run)
+        await self._db.transact(run, within=within)
 
     async def public_keys(self) -> Sequence[str]:
         return [x for (x,) in await self._db.fetch(_KEYS)]

@@ -79,13 +79,18 @@ class SqlDatabase(ABC):
 
     @abstractmethod
     def transact(
-        self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
+        self,
+        work: Callable[[Transaction], Coroutine[Any, Any, T]],
+        *,
+        lock: str | None = None,
+        within: float = 0.0,
     ) -> Awaitable[T]:
         """Run several statements as one durable transaction. ``work`` must not wait for anything else, and may be run
         again from the beginning, as if it had not run before.
 
         Args:
             lock: a table to which no other transaction writes until the transaction ends.
+            within: how many seconds it may wait to be committed together with another one.
         """
 
     @abstractmethod

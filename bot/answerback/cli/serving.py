@@ -20,6 +20,7 @@ from answerback.runtime import app, logs
 from answerback.runtime.config import EVERY_ADDRESS, Settings, other_tool_names, plugin_settings
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 from answerback.runtime.file_watch import FileWatcher
+from answerback.runtime.first_calls import prepare_first_calls
 from answerback.runtime.from_settings import (
     build_callback_policy,
     build_onboarding,
@@ -131,6 +132,7 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
         following = [
             asyncio.create_task(_reload_on_sighup(changed, config, running.reloader)),
             asyncio.create_task(_reload_agents(watcher, config, running.reloader)),
+            asyncio.create_task(asyncio.to_thread(prepare_first_calls)),
         ]
         await stop.wait()
         for task in following:

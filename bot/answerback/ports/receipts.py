@@ -58,8 +58,11 @@ class ReceiptStore(Protocol):
     async def changed_columns(self, ask: Ask) -> Sequence[str]:
         """The columns that say otherwise than an ask, of those that decide who finds it and its answer."""
 
-    async def add_links(self, links: Sequence[NewLink], fence: Fence) -> None:
+    async def add_links(self, links: Sequence[NewLink], fence: Fence, within: float = 0.0) -> None:
         """Add links at the end of the chain, all or none.
+
+        Args:
+            within: how many seconds they may wait to be committed together with something else.
 
         Raises:
             LeaseLostError: the lease is no longer held in that epoch.

@@ -57,6 +57,8 @@ class ReceiptLinker:
     batch: int = 100
     """Links in one transaction: a hundred take two thirds of the CPU time that they take by 25."""
     first_pause: float = 0.5
+    sharing: float = 0.4
+    """Seconds for which links wait for another commit, so that they take none of their own."""
     _fence: Fence | None = None
     _renew_at: float = 0.0
 
@@ -108,7 +110,8 @@ class ReceiptLinker:
                 continue  # what was read before the lease was taken may be linked by now
             links, end = await self._sign(unlinked)
             try:
-                await receipts.add_links(links, self._fence)
+                within = self.sharing if len(unlinked) < self.batch else 0.0
+                await receipts.add_links(links, self._fence, within)
             except LeaseLostError:
                 self._fence = None
             except BaseException:  # they may have been added nevertheless

@@ -90,12 +90,16 @@ class SqliteDatabase(SqlDatabase):
         await asyncio.to_thread(self.connections.close)
 
     def write(
-        self, run: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
+        self,
+        run: Callable[[sqlite3.Connection], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        within: float = 0.0,
     ) -> asyncio.Future[T]:
         """Run a function in a durable transaction, then call ``then`` with its result, even if the caller has gone."""
         if self._writer is None:
             raise StoreError(_NOT_OPEN)
-        return self._writer.submit(run, then)
+        return self._writer.submit(run, then, within=within)
 
     def read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         """Run a function that only reads. It sees everything that was committed before this call."""
@@ -110,7 +114,11 @@ class SqliteDatabase(SqlDatabase):
         return await self.write(lambda db: run_statement(db, statement, values).fetchall())
 
     def transact(
-        self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
+        self,
+        work: Callable[[Transaction], Coroutine[Any, Any, T]],
+        *,
+        lock: str | None = None,
+        within: float = 0.0,
     ) -> asyncio.Future[T]:
         # It needs no lock, because nothing else writes; and as nothing waits, the thread runs it in one go.
 
@@ -122,7 +130,7 @@ class SqliteDatabase(SqlDatabase):
                 return result
             raise AssertionError("a transaction waited for something else")
 
-        return self.write(run)
+        return self.write(run, within=within)
 
     def find(
         self,

@@ -83,6 +83,10 @@ class JobThread(Generic[C]):
         self._queue: queue.SimpleQueue[list[Job[C, Any]] | None] = queue.SimpleQueue()
         self._collected: list[Job[C, Any]] = []
         """Submitted jobs that are not in the queue yet."""
+        self._patient: list[Job[C, Any]] = []
+        """Submitted jobs that wait for others."""
+        self._hurry: asyncio.TimerHandle | None = None
+        """Ends their wait."""
         self._overflow: list[Job[C, Any]] = []
         """Jobs taken off the queue that did not fit into the last batch."""
         self._stopping = False
@@ -93,12 +97,17 @@ class JobThread(Generic[C]):
         self._thread.start()
 
     def submit(
-        self, run: Callable[[C], T], then: Callable[[T], None] | None = None
+        self,
+        run: Callable[[C], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        within: float = 0.0,
     ) -> asyncio.Future[T]:
         """Queue a job and return its future. It runs even if its caller stops waiting.
 
         Args:
             then: called with the result on the loop, whether or not the caller still waits.
+            within: how many seconds it may wait for another job, to share a batch with it.
 
         Raises:
             StoreError: the thread is stopping.
@@ -106,15 +115,20 @@ class JobThread(Generic[C]):
         if self._stopping:
             raise StoreError("The store is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
+        job = Job(run, future, then)
+        if within:
+            self._patient.append(job)
+            self._hurry = self._hurry or self._loop.call_later(within, self._send)
+            return future
         if not self._collected:
             self._loop.call_soon(self._hand_over, 1)
-        self._collected.append(Job(run, future, then))
+        self._collected.append(job)
         return future
 
     async def stop(self) -> None:
         """Return once all submitted jobs are done."""
         self._stopping = True
-        self._hand_over(len(self._collected))
+        self._send()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -125,6 +139,14 @@ class JobThread(Generic[C]):
         if known < len(self._collected) < _MAX_COLLECTED:
             self._loop.call_soon(self._hand_over, len(self._collected))
         elif self._collected:
+            self._send()
+
+    def _send(self) -> None:
+        if self._hurry is not None:
+            self._hurry.cancel()
+            self._collected += self._patient
+            self._hurry, self._patient = None, []
+        if self._collected:
             self._queue.put(self._collected)
             self._collected = []
 

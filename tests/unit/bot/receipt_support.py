@@ -51,7 +51,8 @@ class Signed:
 
     def another_linker(self, **more: Any) -> ReceiptLinker:
         """A linker of the same process, with other limits."""
-        return ReceiptLinker(self.store, self.key, self._claim, self.service.hooks, **more)
+        given = {"sharing": 0.0, **more}
+        return ReceiptLinker(self.store, self.key, self._claim, self.service.hooks, **given)
 
     @property
     def keys(self) -> dict[str, PublicKey]:

@@ -11,9 +11,8 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import jsonschema_rs
 from pydantic import JsonValue
 
 from answerback.core.errors import Problem
@@ -23,6 +22,9 @@ from answerback.core.json_schema.validation_cost import MAX_COST
 from answerback.core.json_schema.validators import collect_patterns, compile_schema
 from answerback.core.json_schema.violation_text import violation_text
 from answerback_base.strict_json import Size, is_encodable, nodes, size
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MAX_VALUE_DEPTH: Final = 64
 """Levels of nested arrays and objects in an answer."""
@@ -172,6 +174,8 @@ def _allows_nothing(schema: JsonValue) -> bool:
 
 
 def _why_unusable(error: ValueError) -> str:
+    import jsonschema_rs
+
     reason = error.message if isinstance(error, jsonschema_rs.ValidationError) else str(error)
     if reason.endswith('is not a "regex"'):
         return (
@@ -226,6 +230,8 @@ def _first_error(
     validator: jsonschema_rs.Validator, value: JsonValue
 ) -> jsonschema_rs.ValidationError:
     """Return only the first error: the engine's iterator would build all errors before yielding one."""
+    import jsonschema_rs
+
     try:
         validator.validate(value)
     except jsonschema_rs.ValidationError as error:
@@ -234,6 +240,8 @@ def _first_error(
 
 
 def _problem(error: jsonschema_rs.ValidationError) -> Problem:
+    import jsonschema_rs
+
     path = list(error.instance_path)
     kind = type(error.kind).__name__
     where = _shorten(format_path(path)) if path else "The answer"

@@ -2,6 +2,8 @@
 
 Sets every option of the engine: nothing is fetched, and patterns run in linear time. Compiling holds the interpreter's
 lock, even in a thread, so what one call may compile is limited as well: 4 MiB of patterns were measured to take 15 ms.
+
+``jsonschema_rs`` is imported where it is used: it takes 4 MB, and most calls have no schema.
 """
 
 from __future__ import annotations
@@ -12,9 +14,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-import jsonschema_rs
 from pydantic import JsonValue
 
 from answerback.core.json_schema import subschemas
@@ -24,6 +25,9 @@ from answerback.core.json_schema.validation_cost import (
     TooComplexError,
 )
 from answerback_base.strict_json import Size
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MAX_COMPILED_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """The compiled size limit for the patterns of one schema."""
@@ -146,6 +150,8 @@ def _compile_smallest(schema: Any, sizes: list[int]) -> tuple[jsonschema_rs.Vali
 
 
 def _validator(schema: Any, size: int) -> jsonschema_rs.Validator:
+    import jsonschema_rs
+
     return jsonschema_rs.validator_for(
         schema,
         validate_formats=True,

@@ -14,6 +14,8 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.receipts import NewLink, StoredReceipt
 from answerback.service.receipt_checks import check, check_store
 from answerback.workers import receipt_linker
+from answerback.workers.receipt_linker import ReceiptLinker
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import WAIT
 from tests.unit.bot.receipt_support import Signed, chain_of
 
@@ -44,7 +46,27 @@ async def test_receipts_are_linked_within_a_second_of_their_outcomes(signed: Sig
             assert check(await signed.receipt(ask), signed.keys).faults == []
     finally:
         running.cancel()
-    assert receipt_linker._GATHERING + receipt_linker._POLL < 1
+    assert receipt_linker._GATHERING + max(receipt_linker._POLL, ReceiptLinker.sharing) < 1
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_links_are_committed_with_what_comes_next(signed: Signed) -> None:
+    if not isinstance(signed.store, SqliteStore):
+        pytest.skip("each transaction of PostgreSQL has a connection of its own")
+    linker = signed.another_linker(sharing=60.0)
+    ask = await signed.decided()
+    linking = asyncio.create_task(linker.link_all())
+    writer = signed.store.database._writer
+    assert writer is not None
+
+    async def is_waiting() -> bool:
+        return bool(writer._patient)
+
+    await until(is_waiting)
+    assert (await signed.stored(ask)).n is None
+    await signed.submit()
+    assert await linking
+    assert (await signed.stored(ask)).n == 1
 
 
 @pytest.mark.rule("RCPT-2")
@@ -197,7 +219,7 @@ async def test_after_a_failure_of_unknown_outcome_the_chain_goes_on_from_its_end
     await chain_of(signed, 2)
     works = signed.store.receipts.add_links
 
-    async def fail(links: Sequence[NewLink], fence: Fence) -> None:
+    async def fail(links: Sequence[NewLink], fence: Fence, _within: float) -> None:
         monkeypatch.setattr(signed.store.receipts, "add_links", works)
         if added:
             await works(links, fence)

@@ -58,6 +58,24 @@ async def test_jobs_wait_for_at_most_one_batch(batches: Batches) -> None:
     assert len(batches.sizes) > 1
 
 
+async def test_a_job_that_may_wait_shares_the_batch_of_the_next_one(batches: Batches) -> None:
+    waiting = [batches.worker.submit(lambda _: 5, within=60.0) for _ in range(2)]
+    assert await batches.ask(3) == 3
+    assert await asyncio.gather(*waiting) == [5, 5]
+    assert batches.sizes == [3]
+
+
+async def test_a_job_that_may_wait_runs_in_time_if_no_other_comes(batches: Batches) -> None:
+    assert await batches.worker.submit(lambda _: 5, within=0.01) == 5
+    assert batches.sizes == [1]
+
+
+async def test_a_job_that_may_wait_runs_before_the_end(batches: Batches) -> None:
+    waiting = batches.worker.submit(lambda _: 5, within=60.0)
+    await batches.worker.stop()
+    assert await waiting == 5
+
+
 async def test_the_callback_runs_even_if_nobody_waits(batches: Batches) -> None:
     results: list[int] = []
     leaving = batches.worker.submit(lambda _: 7, results.append)
