@@ -130,7 +130,7 @@ AGENTS = (
     *(
         Mutant(f"{_SERVICE}/late_answers.py", line, mutant, _LATE)
         for line, mutant in (
-            ("await self._save_collected(ask_ids, at)", "pass"),
+            ("await self._save_collected(ask_ids, at, state)", "list[str]()"),
             ("if state is SeenState.UNSEEN:", "if False:"),
             ("(SeenState.SEEN,) if after is not None else", "(SeenState.SEEN,) if True else"),
             ("await asyncio.wait([*self._lost])", "pass"),

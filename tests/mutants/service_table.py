@@ -32,7 +32,7 @@ SERVICE = (
         "bot/answerback/service/may_act.py",
         "revision == before.revision == ask.revision - 1",
         "revision == before.revision",
-        (f"{_UNIT}/workers/test_undone_moves.py",),
+        (f"{_UNIT}/service/test_may_act.py",),
     ),
     # Showing: what another process may still change.
     Mutant(
@@ -396,6 +396,21 @@ SERVICE = (
                 "if False:",
                 f"{_UNIT}/webhooks/test_delivery_trouble.py",
             ),
+        )
+    ),
+    # A backlog is claimed again in step with its length.
+    *(
+        Mutant(f"{_WEBHOOKS}/outbox.py", line, mutant, (f"{_UNIT}/webhooks/test_backlog.py",))
+        for line, mutant in (
+            ("endpoint.postponed_count += 1", "pass"),
+            ("endpoint.postponed_count = 0", "pass"),
+            ("if not endpoint.running:", "if True:"),
+            (
+                "max(endpoint.postponed_count / _REQUEUES_PER_SECOND, _REQUEUE_DELAY),",
+                "_REQUEUE_DELAY,",
+            ),
+            ("_REQUEUES_PER_SECOND, _REQUEUE_DELAY),", "_REQUEUES_PER_SECOND, 0.0),"),
+            ("                _MAX_REQUEUE_SPREAD,", "                99.0,"),
         )
     ),
     *(

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from answerback.core import granting
+from answerback.core.actions import Answer
+from answerback.core.ask import Change, apply_action
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
-from answerback.core.grants import Grant, GrantNote, GrantOffer, Match
+from answerback.core.grants import Grant, GrantNote, GrantOffer, GrantTerms, Match
 from answerback.core.walker import Person, Refused
 from answerback_testing.example_asks import new_ask
 
@@ -54,6 +56,19 @@ def test_a_grant_answers_only_what_its_one_option_ends(questions: tuple[Question
         ask = new_ask(form=form)
         offering = replace(ask, request=ask.request.model_copy(update={"grants": OFFER}))
         assert (granting.use(offering, GRANT) is not None) == is_used
+
+
+@pytest.mark.rule("GRANT-2")
+def test_a_grant_is_made_only_by_an_answer_that_ends_the_ask() -> None:
+    terms = GrantTerms("command", 60, 3)
+    for questions, code in (((ONCE,), None), ((ONCE, permission("second")), "not_grantable")):
+        request = {"agent": "ci", "route": "prod", "grants": OFFER}
+        ask = new_ask(form=Form(questions=questions), request=request)
+        answer = Answer(value="0")
+        change = apply_action(ask, answer, at=2.0, by=ANN)
+        assert isinstance(change, Change)
+        done = granting.give(ask, answer, terms, change, ANN)
+        assert (done.problems[0].code if isinstance(done, Refused) else None) == code
 
 
 @pytest.mark.rule("GRANT-7")

@@ -232,10 +232,43 @@ NOT_OFFERED: Final = {
     "a number that is written otherwise": call_of(
         "tool_approval_item", {"tool_name": "shell", "raw_item": {"arguments": '{"command": "ls", "n": 1.50}'}}
     ),
+    "a command that is neither a text nor an object": ToolCall(
+        "hitl_request", "shell", None, ToolKind.SHELL, ["ls"], {}, {}
+    ),
+    "an edit whose edits are an empty text": claude("Edit", file_path="/srv/app/a.py", edits=""),
+    "an edit whose edits are null": claude("Edit", file_path="/srv/app/a.py", edits=None),
     "places that are none": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, locations="/a", toolCallId="1"
     ),
 }  # fmt: skip
+
+
+READ_AS: Final = {
+    "a tool of a server": (
+        ToolCall("tools/call", "restart", "web", ToolKind.MCP, {"hard": True}, {}, {}),
+        'restart on web {"hard": true}',
+    ),
+    "a tool without a server": (
+        ToolCall("tools/call", "restart", None, ToolKind.MCP, {"hard": True}, {}, {}),
+        'restart {"hard": true}',
+    ),
+    "a tool without arguments": (
+        ToolCall("tools/call", "restart", "web", ToolKind.MCP, None, {}, {}),
+        "restart on web {}",
+    ),
+    "an address": (fetch("https://docs.example.com/page"), "https://docs.example.com"),
+    "an address with a port": (
+        fetch("https://docs.example.com:8443/page"),
+        "https://docs.example.com:8443",
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "subject"), READ_AS.values(), ids=READ_AS)
+def test_people_read_what_would_be_allowed_again(call: ToolCall, subject: str) -> None:
+    offer = offered(call)
+    assert offer is not None
+    assert [each.subject for each in offer.matches] == [subject]
 
 
 @pytest.mark.parametrize("call", NOT_OFFERED.values(), ids=NOT_OFFERED)

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from answerback.core.actions import Answer
-from answerback.core.ask import Change, Outcome, Reason, Status, apply_action, end_ask
+from answerback.core.actions import Answer, Back
+from answerback.core.ask import Ask, Change, Outcome, Reason, Status, apply_action, end_ask
 from answerback.core.confirmation import ConfirmationRule
-from answerback.core.secrecy import without_unconfirmed
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.secrecy import is_unconfirmed, view_for_agent, without_unconfirmed
+from answerback.core.view import View, view_of
 from answerback.core.walker import GivenAnswer, Person
 from answerback.dialects.registry import render_ended
 from answerback.ports.store_values import StoredEntry
@@ -63,3 +65,72 @@ def test_where_it_failed_tells_no_agent_what_was_answered(depends: bool) -> None
     assert [each.entry.kind for each in read][-1] == "ended"
     said = f"{render_ended(done.ask)} {[each.entry for each in read]}"
     assert ("backend_error" in said, question in said) == (not depends, not depends)
+
+
+BY = Person(surface="slack", user_id="U1")
+FREE = Question(
+    id="why",
+    text="Why?",
+    context="The reason goes into the log.",
+    answer_type=AnswerType.TEXT,
+    default="because",
+    has_default=True,
+)
+
+
+def acted(ask: Ask, action: Answer | Back) -> Ask:
+    done = apply_action(ask, action, at=2.0, by=BY)
+    assert isinstance(done, Change)
+    return done.ask
+
+
+def read_by_agent(ask: Ask) -> View:
+    return view_for_agent(ask, view_of(ask))
+
+
+@pytest.mark.rule("CONFIRM-8")
+def test_an_agent_reads_the_default_of_the_first_question_instead_of_what_was_taken_back() -> None:
+    form = Form(
+        questions=(FREE, FREE.model_copy(update={"id": "more"})),
+        confirmation=ConfirmationRule(due=1),
+    )
+    ask = acted(acted(new_ask(form=form), Answer(value="a secret")), Back())
+    shown = view_of(ask).prompt
+    assert shown is not None
+    assert (shown.prefill, shown.is_prefilled) == ("a secret", True)
+    prompt = read_by_agent(ask).prompt
+    assert prompt is not None
+    assert (prompt.prefill, prompt.again) == ("because", None)
+    assert "a secret" not in repr(read_by_agent(ask))
+
+
+@pytest.mark.rule("CONFIRM-8")
+@pytest.mark.parametrize(("tool", "label"), [("Deployer", "Deployer"), (None, "Releases")])
+def test_an_agent_reads_no_question_that_an_answer_led_to_but_who_asks(
+    tool: str | None, label: str
+) -> None:
+    form = FORM.model_copy(update={"confirmation": ConfirmationRule(due=1), "tool": tool})
+    labels = {"env": "Environments"}  # that this label is shown would tell which question is open
+    ask = new_ask(form=form, request={"prompt_label": "Releases", "prompt_labels": labels})
+    assert read_by_agent(ask).prompt is not None
+    ask = acted(ask, Answer(value=True))
+    assert view_of(ask).prompt is not None
+    view = read_by_agent(ask)
+    assert (view.prompt, view.lines, view.label) == (None, (), label)
+
+
+@pytest.mark.rule("CONFIRM-8", "CONFIRM-12")
+def test_while_answers_wait_for_confirmation_an_agent_reads_neither_them_nor_their_context() -> (
+    None
+):
+    ask = new_ask(form=Form(questions=(FREE,), confirmation=ConfirmationRule(due=1)))
+    assert not is_unconfirmed(ask)
+    ask = acted(ask, Answer(value="a secret"))
+    assert not is_unconfirmed(ask)
+    confirmation = read_by_agent(ask).confirmation
+    shown = view_of(ask).confirmation
+    assert shown is not None
+    assert shown.about.question.context is not None
+    assert confirmation is not None
+    assert confirmation.about.question.context is None
+    assert read_by_agent(ask).lines == ()

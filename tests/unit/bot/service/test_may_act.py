@@ -1,0 +1,309 @@
+"""Who is among those who may act: by their account, by another one of theirs, by a group, and at which place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from answerback.core import refusals
+from answerback.core.ask import ANYONE, Ask, ConfirmerCopy, Destination, Reason, Status, end_ask
+from answerback.core.confirmation import ConfirmationRule
+from answerback.core.errors import PlatformUnavailableError, Problem
+from answerback.core.intents import LISTED, Intent
+from answerback.core.origin import Origin
+from answerback.core.people import SETTLES_AFTER, AccountLink, People
+from answerback.core.person import Person
+from answerback.core.request import Escalation, PlaceBefore
+from answerback.core.walker import Phase, Refused
+from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
+from answerback.service import may_act
+from answerback.service.may_act import NeedsGroups
+from answerback.service.submission_plan import Plan
+from answerback_testing.example_asks import FORM, new_ask
+from tests.service_support import FakeSurface
+
+ANN, EVE = (Person(surface="chat", user_id=name) for name in ("ann", "eve"))
+ANN_ON_THE_WEB, GUS_ON_THE_WEB = (Person(surface="web", user_id=name) for name in ("ann", "gus"))
+PEOPLE: Final = People({"ann": ("chat:ann", "chat:ann2", "web:ann"), "eve": ("chat:eve",)})
+CHAT: Final = Destination(surface="chat", channel="C1")
+
+
+class Groups(FakeSurface):
+    """A chat whose groups have members, and whose administrators are a group of each channel."""
+
+    def __init__(self, members: Mapping[str, frozenset[str]], *, away: bool = False) -> None:
+        super().__init__()
+        self.members, self.away = members, away
+
+    async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
+        if self.away:
+            raise PlatformUnavailableError("the chat is away")
+        return groups & self.members.get(person.user_id, frozenset())
+
+    def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
+        there = (each for each in who if destination.channel or each != "@admins")
+        return tuple(f"@{destination.channel}" if each == "@admins" else each for each in there)
+
+
+def asked(**more: Any) -> Ask:
+    form = FORM.model_copy(update={"confirmation": ConfirmationRule(due=1)})
+    return replace(new_ask(form=form, to=CHAT), responders=("ann", ANYONE), **more)
+
+
+@pytest.mark.rule("ACT-2")
+@pytest.mark.parametrize(
+    ("place", "is_here"),
+    [(None, True), (LISTED, True), ("C1", True), ("D9", True), ("C2", False)],
+)
+def test_a_person_acts_where_the_message_or_their_copy_is(place: str | None, is_here: bool) -> None:
+    copy = ConfirmerCopy(user="eve", message={"channel": "D9"})
+    posted = asked(message={"channel": "C1"}, copies=(copy,))
+    assert may_act.is_where_asked(posted, place) is is_here
+    assert may_act.is_where_asked(asked(), place) is (place in {None, LISTED})
+
+
+@pytest.mark.rule("ACT-2")
+def test_a_list_does_not_tell_who_sees_a_channel() -> None:
+    ask = asked()
+    assert may_act.admitted(ask, LISTED) == ("ann",)
+    assert may_act.admitted(ask, "C1") == may_act.admitted(ask, None) == ("ann", ANYONE)
+    direct = replace(ask, destination=Destination(surface="chat", user="ann"))
+    assert may_act.admitted(direct, LISTED) == ("ann", ANYONE)
+
+
+def being_moved(revision: int, old_message_shows: int) -> Ask:
+    """Return an ask that still has its message where it was."""
+    place = PlaceBefore(
+        destination=CHAT,
+        message={"channel": "C1"},
+        thread=None,
+        responders=("ann",),
+        confirmers=(),
+        seen=True,
+        seen_since=None,
+        first_seen=None,
+        left=None,
+        revision=old_message_shows,
+    )
+    return asked(before=place, revision=revision)
+
+
+@pytest.mark.rule("ACT-2")
+@pytest.mark.parametrize(
+    ("ask", "revision", "is_unchanged"),
+    [
+        (asked(revision=5), 5, True),
+        (asked(revision=5), 4, False),
+        (being_moved(5, 4), 5, True),
+        (being_moved(5, 4), 4, True),  # nothing has happened but the move
+        (being_moved(5, 4), 3, False),
+        (being_moved(6, 4), 4, False),
+        (being_moved(6, 4), 5, False),
+    ],
+)
+def test_a_message_where_an_ask_was_counts_only_if_nothing_has_happened_but_the_move(
+    ask: Ask, revision: int, is_unchanged: bool
+) -> None:
+    assert may_act.is_unchanged_since(revision, ask) is is_unchanged
+    refused = Rejected(RejectReason.STALE, ask)
+    is_moved = ask.before is not None
+    intent = Intent(ask.id, None, revision=revision)
+    assert may_act.is_perhaps_at_old_place(refused, intent) is (is_unchanged and is_moved)
+
+
+@pytest.mark.rule("ACT-2")
+@pytest.mark.parametrize("why", RejectReason)
+def test_only_what_the_move_may_have_caused_is_looked_at_again(why: RejectReason) -> None:
+    moving, anything = being_moved(5, 4), Intent("ask_1", None)
+    caused = {RejectReason.NOT_ALLOWED, RejectReason.STALE, RejectReason.NOT_FOUND}
+    assert may_act.is_perhaps_at_old_place(Rejected(why, moving), anything) is (why in caused)
+    ended = end_ask(moving, Status.EXPIRED, at=2.0, reason=Reason.EXPIRED).ask
+    for ask in (None, replace(ended, before=moving.before), asked(revision=5)):
+        assert not may_act.is_perhaps_at_old_place(Rejected(why, ask), anything)
+
+
+def recently_linked() -> tuple[People, float]:
+    """Return a directory with an account that was linked just now, and the time at which it counts."""
+    people = People({"ann": ("chat:ann", "web:ann")})
+    account = Person(surface="chat", user_id="ann2")
+    people.update_links(
+        [AccountLink(account=account, page=ANN_ON_THE_WEB, credential="", at=1_000.0)]
+    )
+    return people, 1_000.0 + SETTLES_AFTER
+
+
+def code_of(refused: Rejected | NeedsGroups | None) -> str | frozenset[str] | None:
+    if isinstance(refused, NeedsGroups):
+        return refused.groups
+    return None if refused is None else refused.problems[0].code
+
+
+@pytest.mark.rule("CONFIRM-3")
+@pytest.mark.parametrize(
+    ("actor", "confirmers", "code"),
+    [
+        (Actor(ANN), ("ann",), None),
+        (Actor(ANN), ("eve",), refusals.NOT_A_CONFIRMER.code),
+        (Actor(ANN), ("eve", "@leads"), frozenset({"leads"})),
+        (Actor(ANN, groups_known=frozenset({"leads"})), ("@leads",), refusals.NOT_A_CONFIRMER.code),
+        (Actor(ANN, frozenset({"leads"}), frozenset({"leads"})), ("@leads",), None),
+        (Actor(ANN_ON_THE_WEB, ids=("ann", "ann2")), ("ann2",), None),
+        (Actor(GUS_ON_THE_WEB, ids=()), ("ann",), refusals.LINKED_RECENTLY.code),
+    ],
+)
+def test_who_may_confirm(
+    actor: Actor, confirmers: tuple[str, ...], code: str | frozenset[str] | None
+) -> None:
+    waiting = asked(confirmers=confirmers)
+    waiting = replace(waiting, walk=replace(waiting.walk, phase=Phase.CONFIRMATION, at=None))
+    assert code_of(may_act.refused_to_confirm(actor, waiting, PEOPLE, 0.0)) == code
+
+
+@pytest.mark.rule("CONFIRM-3")
+def test_an_account_that_was_linked_recently_lends_nobody_a_confirmation() -> None:
+    people, settled = recently_linked()
+    waiting = asked(confirmers=("ann2",))
+    waiting = replace(waiting, walk=replace(waiting.walk, phase=Phase.CONFIRMATION, at=None))
+    told_apart = Refused((refusals.NOT_TOLD_APART.problem(),))
+    by_link = Actor(ANN_ON_THE_WEB, ids=("ann", "ann2"))
+    own = Actor(Person(surface="chat", user_id="ann2"))
+    for at, recent in ((settled - 1.0, True), (settled, False)):
+        code = refusals.NOT_A_CONFIRMER.code if recent else None
+        assert code_of(may_act.refused_to_confirm(by_link, waiting, people, at)) == code
+        code = refusals.LINKED_RECENTLY.code if recent else None
+        assert code_of(may_act.refused_to_confirm(own, waiting, people, at)) == code
+        assert may_act.is_too_new(told_apart, own, waiting, people, at) is recent
+        assert not may_act.is_too_new(told_apart, Actor(ANN), waiting, people, at)
+        another = Refused((refusals.ALREADY_ANSWERED.problem(),))
+        assert not may_act.is_too_new(another, own, waiting, people, at)
+
+
+AMONG: Final[tuple[tuple[tuple[str, ...], Person, bool | None], ...]] = (
+    (("ann",), ANN, True),
+    (("ann2",), ANN, True),  # by another account of theirs
+    (("ann",), ANN_ON_THE_WEB, True),
+    (("ann",), GUS_ON_THE_WEB, False),
+    (("eve",), ANN, False),
+    ((ANYONE,), ANN, True),
+    ((ANYONE,), GUS_ON_THE_WEB, False),  # nobody knows whether they see the channel
+    (("gus",), GUS_ON_THE_WEB, False),  # the id of somebody else there
+    (("@leads",), ANN, True),
+    (("@leads",), EVE, False),
+    (("@others",), ANN_ON_THE_WEB, True),
+    (("eve", "@nobody"), ANN, False),
+)
+
+
+@pytest.mark.rule("GRANT-6")
+@pytest.mark.parametrize(("names", "person", "is_among"), AMONG)
+async def test_names_include_a_person_by_any_account_and_group(
+    names: tuple[str, ...], person: Person, is_among: bool | None
+) -> None:
+    # The group of the second account counts, too.
+    members = {"ann": frozenset({"leads"}), "ann2": frozenset({"others"})}
+    surfaces: dict[str, Surface] = {"chat": Groups(members)}
+    assert await may_act.is_among(names, asked(), person, PEOPLE, surfaces) is is_among
+
+
+@pytest.mark.rule("GRANT-6")
+async def test_while_a_surface_cannot_say_who_is_in_a_group_nobody_is_known_to_be_among_its_members() -> (
+    None
+):
+    surfaces: dict[str, Surface] = {"chat": Groups({}, away=True)}
+    assert await may_act.is_among(("@leads",), asked(), ANN, PEOPLE, surfaces) is None
+    assert await may_act.is_among(("ann", "@leads"), asked(), ANN, PEOPLE, surfaces) is True
+    assert await may_act.is_among(("@leads",), asked(), ANN, PEOPLE, {}) is False
+
+
+async def test_groups_are_looked_up_for_each_account_where_the_ask_is() -> None:
+    ask, leads = asked(), frozenset({"leads", "others"})
+    surfaces: dict[str, Surface] = {
+        "chat": Groups({"ann": frozenset({"leads"}), "ann2": frozenset({"others"})})
+    }
+    by_page = Actor(ANN_ON_THE_WEB, ids=("ann", "ann2"))
+    found = await may_act.look_up_groups(surfaces, NeedsGroups(ask, by_page, leads))
+    assert found is not None
+    assert (found.groups, found.groups_known) == (leads, leads)
+    own = Actor(ANN, groups=frozenset({"all"}), groups_known=frozenset({"all"}))
+    found = await may_act.look_up_groups(surfaces, NeedsGroups(ask, own, leads))
+    assert found is not None
+    assert found.groups == {"all", "leads"}
+    assert found.groups_known == {"all", *leads}
+
+
+def plan(
+    responders: tuple[str, ...] | None = ("ann",),
+    *,
+    confirmers: tuple[str, ...] = (),
+    ceiling: tuple[str, ...] | None = None,
+    escalation: Escalation | None = None,
+    destination: Destination = CHAT,
+) -> Plan:
+    return Plan(
+        destination=destination,
+        responders=responders,
+        remind_after=(),
+        push_after=10.0,
+        expires_in=None,
+        on_expiry="cancel",
+        context_format="markdown",
+        mention=False,
+        escalation=escalation,
+        origin=Origin(),
+        route=None,
+        confirmation=None,
+        confirmers=confirmers,
+        ceiling=ceiling,
+        grants=None,
+    )
+
+
+def named(planned: Plan) -> Plan:
+    done = may_act.name_place_groups(planned, {"chat": Groups({}), "plain": FakeSurface("plain")})
+    assert isinstance(done, Plan), done
+    return done
+
+
+@pytest.mark.rule("TELEGRAM-10")
+def test_the_administrators_of_a_place_are_named_for_it() -> None:
+    done = named(plan(("ann", "@admins"), confirmers=("@admins",), ceiling=("@admins", "eve")))
+    assert done.responders == ("ann", "@C1")
+    assert done.confirmers == ("@C1",)
+    assert done.ceiling == ("@C1", "eve")
+    nobody = named(plan(None))
+    assert (nobody.responders, nobody.ceiling, nobody.escalation) == (None, None, None)
+
+
+@pytest.mark.rule("TELEGRAM-10")
+@pytest.mark.parametrize(
+    ("to", "group"),
+    [(None, "@C1"), (Destination(surface="chat", channel="C2"), "@C2")],
+)
+def test_those_of_an_escalation_are_named_for_where_it_leads(
+    to: Destination | None, group: str
+) -> None:
+    later = Escalation(after=60.0, to=to, responders=("@admins",), confirmers=("@admins", "eve"))
+    done = named(plan(escalation=later)).escalation
+    assert done is not None
+    assert (done.responders, done.confirmers) == ((group,), (group, "eve"))
+
+
+@pytest.mark.rule("TELEGRAM-10")
+@pytest.mark.parametrize("surface", ["plain", "pager"])
+def test_other_surfaces_keep_the_names_as_they_are(surface: str) -> None:
+    there = Destination(surface=surface, channel="C1")
+    assert named(plan(("@admins",), destination=there)).responders == ("@admins",)
+
+
+@pytest.mark.rule("TELEGRAM-10")
+def test_where_nobody_is_left_the_plan_is_refused() -> None:
+    direct = Destination(surface="chat", user="ann")
+    refused = may_act.name_place_groups(
+        plan(("@admins",), destination=direct), {"chat": Groups({})}
+    )
+    assert isinstance(refused, Problem)
+    assert refused.code == "responders_required"
+    assert "no @admins" in refused.message
