@@ -52,6 +52,9 @@ PROOFS: Final = {
     ),
     "tests/browser/test_other_text.py": ("test_arrow_keys_pass_something_else",),
     "tests/browser/test_page.py": ("test_a_page_follows_its_ask",),
+    "tests/browser/test_prompts.py": (
+        "test_a_patch_has_each_path_once_with_tabs_and_line_numbers",
+    ),
     "tests/browser/test_service_away.py": ("test_it_is_sent_once_when_the_service_is_back",),
     "tests/browser/test_strangers.py": (
         "test_the_address_that_a_browser_shows_is_worth_nothing_elsewhere",

@@ -40,7 +40,11 @@ class Choice:
     preview: Markup | None = None
     key: str | None = None
     recommended: bool = False
+    """Whether that is said beside it."""
+    is_default: bool = False
     denies: bool = False
+    lasts: bool = False
+    """Whether it allows more than what is asked now."""
     shortcut: str | None = None
     """The key that chooses it where the ask is opened in the inbox."""
 

@@ -83,6 +83,16 @@ class PromptPart:
 
     @property
     def other_ways(self) -> tuple[Choice, ...]:
+        """What else can be decided, but for what allows more than is asked now."""
+        return tuple(each for each in self._others if not each.lasts)
+
+    @property
+    def longer_ways(self) -> tuple[Choice, ...]:
+        """The host's own ways to allow more than is asked now."""
+        return tuple(each for each in self._others if each.lasts)
+
+    @property
+    def _others(self) -> tuple[Choice, ...]:
         return tuple(each for each in self.choices if each not in self.main_choices)
 
 
@@ -136,12 +146,13 @@ def _with_choices(
 ) -> PromptPart:
     question = prompt.question
     many = question.answer_type is AnswerType.MULTI_SELECT
-    shortcuts = _shortcuts(question)
+    shortcuts, is_one_click = _shortcuts(question), OPTION_LIMITS.is_one_click(question)
     if entered is not None:
         chosen = set(parse.chosen_values(entered))
         other, other_chosen = entered.first("other"), OTHER in chosen
     else:
-        start = prompt.chosen
+        # A button that answers is marked as chosen only if it was: the recommended one is marked as such.
+        start = None if prompt.again is None and is_one_click else prompt.chosen
         chosen = _option_indexes(question, start if isinstance(start, list) else [start])
         other, other_chosen = prompt.other_text or "", prompt.other_text is not None
     ambiguous = ambiguous_positions([option.label for option in question.options])
@@ -161,13 +172,15 @@ def _with_choices(
                 and not many
                 and option.value == question.default
                 and labels.recommended.casefold() not in option.label.casefold(),
+                is_default=question.has_default and not many and option.value == question.default,
                 denies=option.kind is OptionKind.DENY,
+                lasts=option.kind is OptionKind.ALLOW_ALWAYS and not question.plan,
                 shortcut=shortcuts.get(str(i)),
             )
             for i, option in enumerate(question.options)
         ),
         main=frozenset(shortcuts) if len(shortcuts) == len(_SHORTCUTS) else None,
-        one_click=OPTION_LIMITS.is_one_click(question),
+        one_click=is_one_click,
         many=many,
         filtered=len(question.options) >= limits.FILTER_FROM,
         other=other if question.other else None,

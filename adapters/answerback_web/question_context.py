@@ -35,7 +35,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback_base.sanitize import visible
-from answerback_web import limits
+from answerback_web import diffs, limits
 
 _LANGUAGES: Final = {
     name: lexer
@@ -64,14 +64,11 @@ _CLASSES: Final = {
     token.Name.Function: "name",
     token.Name.Class: "name",
 }
-_DIFFS: Final = frozenset({"diff", "patch"})
-_DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
-"""The CSS class of a line of a diff, by its first character."""
 
 
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
     source = prompt.question.context
-    return render_source(source, prompt.context_format, labels) if source else None
+    return render_source(source, prompt.context_format, labels, with_tabs=True) if source else None
 
 
 def is_slow_to_render(ask: Ask) -> bool:
@@ -91,10 +88,28 @@ def render_asides(view: View, labels: Labels) -> Markup:
     return rendered + _original(chat.asides_text(view, labels), labels)
 
 
-def render_source(source: str, context_format: ContextFormat, labels: Labels) -> Markup:
-    """Render a text from an agent and, where marks are rendered away, the text as it was written."""
-    rendered = render_blocks(context_blocks(source, context_format), labels)
-    return rendered + _original(source, labels) if hides_marks(source, context_format) else rendered
+def render_source(
+    source: str, context_format: ContextFormat, labels: Labels, *, with_tabs: bool = False
+) -> Markup:
+    """Render a text from an agent and, where something is rendered away, the text as it was written.
+
+    Args:
+        with_tabs: whether links lead to the changes of each file, if it has several; only one text of a page can.
+    """
+    blocks = context_blocks(source, context_format)
+    before: tuple[Block | None, ...] = (None, *blocks)
+    paths = [diffs.path_of(*pair) for pair in zip(before, blocks, strict=False)]
+    rendered = render_blocks(blocks, labels, number_files=with_tabs)
+    if with_tabs:
+        rendered = (
+            diffs.render_tabs([path for path in paths if path is not None], labels) + rendered
+        )
+    repeats = any(
+        path is not None and isinstance(block, Code) and diffs.repeats_path(path, block)
+        for path, block in zip(paths, blocks, strict=True)
+    )
+    is_changed = repeats or hides_marks(source, context_format)
+    return rendered + _original(source, labels) if is_changed else rendered
 
 
 def _original(source: str, labels: Labels) -> Markup:
@@ -103,8 +118,22 @@ def _original(source: str, labels: Labels) -> Markup:
     )
 
 
-def render_blocks(blocks: Iterable[Block], labels: Labels) -> Markup:
-    return Markup("\n").join(_block(block, labels) for block in blocks)
+def render_blocks(blocks: Iterable[Block], labels: Labels, *, number_files: bool = False) -> Markup:
+    """Render blocks; with ``number_files`` each diff below the path of its file has an id."""
+    rendered: list[Markup] = []
+    before: Block | None = None
+    files = 0
+    for block in blocks:
+        path = diffs.path_of(before, block)
+        if path is not None and isinstance(block, Code):
+            files += 1
+            name = Markup(' id="file{}"').format(files) if number_files else ""
+            diff = _info(block, "info hidden") + diffs.render_diff(block, path, labels)
+            rendered.append(Markup("<div{}>{}\n{}</div>").format(name, rendered.pop(), diff))
+        else:
+            rendered.append(_block(block, labels))
+        before = block
+    return Markup("\n").join(rendered)
 
 
 def _block(block: Block, labels: Labels) -> Markup:
@@ -189,9 +218,9 @@ def _span(span: Span) -> Markup:
 
 
 def _code(code: Code, labels: Labels) -> Markup:
-    lines = code.text.split("\n")
-    css = "info hidden" if code.info in _DIFFS else "info"  # the colours of a diff say what it is
-    info = Markup('<p class="{}">{}</p>').format(css, code.info) if code.info else Markup("")
+    if code.language in diffs.LANGUAGES:
+        return _info(code, "info hidden") + diffs.render_diff(code, None, labels)
+    lines, info = code.text.split("\n"), _info(code, "info")
     if len(lines) <= limits.CODE_LINES:
         return info + _pre(code.text, code.language)
     shown = limits.CODE_LINES_SHOWN
@@ -203,6 +232,11 @@ def _code(code: Code, labels: Labels) -> Markup:
     )
 
 
+def _info(code: Code, css: str) -> Markup:
+    """Render the language of code; that of a diff is hidden, because its colours say so."""
+    return Markup('<p class="{}">{}</p>').format(css, code.info) if code.info else Markup("")
+
+
 def _pre(text: str, language: str) -> Markup:
     return Markup('<pre class="code"><code>{}</code></pre>').format(
         Markup("").join(_highlight(text, language))
@@ -210,10 +244,6 @@ def _pre(text: str, language: str) -> Markup:
 
 
 def _highlight(text: str, language: str) -> Iterator[Markup]:
-    if language in _DIFFS:
-        for line in text.splitlines(keepends=True):
-            yield _part(line, f"line {_DIFF.get(line[:1], '')}".rstrip())
-        return
     name = _LANGUAGES.get(language)
     if name is None or len(text) > limits.MAX_HIGHLIGHTED:
         yield escape(text)

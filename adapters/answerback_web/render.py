@@ -90,6 +90,8 @@ class AskPage:
     title: str
     label: str
     """Who asks."""
+    host: str
+    """The agent's host, without where it asks from."""
     approval: bool
     plan: bool
     """Whether permission is asked for."""
@@ -195,6 +197,7 @@ def ask_page(
         revision=view.revision,
         title=labels.sign_in if hidden else one_line(_title(view, labels)),
         label=one_line(view.label),
+        host=one_line(view.host),
         approval=view.approval,
         plan=view.plan,
         asks=one_line(wording.who_asks(view, labels)),
@@ -283,9 +286,11 @@ def _title(view: View, labels: Labels) -> str:
 def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator[str]:
     if view.prompt is not None:
         question = view.prompt.question
-        is_one_click = OPTION_LIMITS.is_one_click(question)
+        is_one_click = question.answer_type is AnswerType.BOOLEAN or OPTION_LIMITS.is_one_click(
+            question
+        )
         if question.options or question.answer_type is AnswerType.BOOLEAN:
-            yield labels.keys_choose
+            yield labels.keys_press if is_one_click else labels.keys_choose
         if not is_one_click or question.other:
             yield labels.keys_answer
     if view.reviewed and (answered_before or Control.BACK in view.controls):

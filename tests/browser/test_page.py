@@ -281,7 +281,9 @@ async def test_something_else_is_written_below_the_options(
         await expect(page.get_by_text("a preview")).to_be_visible()
         option = page.get_by_role("button", name="PostgreSQL")
         await expect(option).to_have_accessible_description("there already")
-        await page.get_by_label("Something else…").fill("memcached")
+        await page.get_by_text("Something else…").click()
+        await expect(page.locator("#other")).to_be_focused()
+        await page.keyboard.type("memcached")
         await page.keyboard.press("Control+Enter")
         await expect(page.locator("h1")).to_contain_text("Answered")
     assert await answers(web_site, ask) == ["memcached"]

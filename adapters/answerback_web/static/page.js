@@ -432,6 +432,11 @@
     if (target.matches("input[name=choice][value=other]:checked") && !byArrow) {
       document.getElementById("other").focus({ preventScroll: byPointer });
     }
+    const file = target.closest(".files a");
+    if (file) {
+      event.preventDefault(); // an entry of the history has an address of its own
+      document.getElementById(file.hash.slice(1)).scrollIntoView({ block: "start" });
+    }
     const link = target.closest(".summary a[href^='#']");
     if (link) {
       const box = document.getElementById(link.hash.slice(1));
@@ -563,7 +568,7 @@
     if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
     cutTallBoxes(event.target);
     // Scrolling the page would move other controls under the pointer.
-    const box = { replying: "reply", asking: "ask_back", giving: "hand_over" }[event.target.id];
+    const box = { replying: "reply", asking: "ask_back", giving: "hand_over", noting: "note", othering: "other" }[event.target.id];
     if (box) document.getElementById(box).focus({ preventScroll: byPointer });
   }, true);
 
@@ -596,16 +601,19 @@
     if (event.key.startsWith("Arrow")) moveByArrow(event, current);
     if (!/^[1-9]$/.test(event.key)) return;
     const boxes = current.querySelectorAll("#choices .option input");
-    const buttons = current.querySelectorAll(".yesno button");
+    const buttons = current.querySelectorAll(".yesno button[name=do]");
+    const more = current.querySelector(`.controls button[data-key="${event.key}"]`);
     const index = Number(event.key) - 1;
     if (boxes[index]) {
       event.preventDefault();
       if (boxes[index].closest("[hidden]")) return;
       boxes[index].focus();
       boxes[index].click();
-    } else if (buttons[index]) {
+    } else if (more || buttons[index]) {
       event.preventDefault();
-      buttons[index].focus();
+      const button = more || buttons[index];
+      for (const id of more ? ["more", "granting"] : []) if (more.closest(`#${id}, #grant`)) document.getElementById(id).open = true;
+      button.focus();
     }
   });
 

@@ -119,6 +119,7 @@ class Labels(DecisionLabels, MessageLabels):
     end_turn_text: str = "{label} stops here and gets no answer."
     deny_and_stop_text: str = "This is denied, and {label} stops here."
     recommended: str = "recommended"
+    chosen: str = "chosen"
     optional: str = "optional"
     prefilled: str = "Pre-filled: {text}"
     prefilled_replaceable: str = "Pre-filled: {text} (options that you tick replace it)"
@@ -192,6 +193,7 @@ class Labels(DecisionLabels, MessageLabels):
     days: str = "{n} d"
     answer_schema: str = "Required format"
     more_ways: str = "More"
+    files: str = "Files"
     raw_request: str = "Raw request"
     more_waiting: str = "{count} more waiting"
     keys_title: str = "Keys"
@@ -199,6 +201,7 @@ class Labels(DecisionLabels, MessageLabels):
     key_tick: str = "Tick or untick"
     key_undo: str = "Undo, while your decision is being sent"
     cut_off: str = "Not all of it is shown. Open all of it first, then decide."
+    keys_press: str = "Press a number, then Enter."
     keys_choose: str = "Press a number to choose."
     keys_answer: str = "Ctrl+Enter sends your answer."
     keys_move: str = (

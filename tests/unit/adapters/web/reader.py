@@ -104,10 +104,17 @@ class Document(HTMLParser):
             self.text += data
 
     def primary_choices(self) -> list[str]:
-        """Return the choices whose buttons stand out, because they are preselected."""
-        buttons = [attrs for tag, attrs in self.tags if tag == "button"]
-        values = [b.get("value") or "" for b in buttons if "primary" in (b.get("class") or "")]
-        return [each.removeprefix("answer:") for each in values if each.startswith("answer:")]
+        """Return the choices whose buttons stand out: what was chosen before, or else the default."""
+        answers = [
+            (b.get("value") or "", (b.get("class") or "").split())
+            for tag, b in self.tags
+            if tag == "button" and (b.get("value") or "").startswith("answer:")
+        ]
+        chosen, default = (
+            [value.removeprefix("answer:") for value, css in answers if name in css]
+            for name in ("primary", "default")
+        )
+        return chosen or default
 
     def value(self, name: str) -> str | None:
         """Return the value that the first field of this name would submit."""

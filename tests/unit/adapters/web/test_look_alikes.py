@@ -95,7 +95,7 @@ async def test_a_review_shows_each_questions_label(web_site: Site, visitor: Read
     ("question", "hints"),
     [
         (TEXT, LABELS.keys_answer),
-        ({**TEXT, "answer_type": "boolean"}, f"{LABELS.keys_choose} {LABELS.keys_answer}"),
+        ({**TEXT, "answer_type": "boolean"}, LABELS.keys_press),
         (schema({}), LABELS.keys_answer),
     ],
 )
