@@ -141,7 +141,9 @@ class ResponseBuilder:
         self, ask: Ask, list_state: ListState | None, used: Interaction
     ) -> InteractionResponse:
         on_discord = ask.destination.surface == SURFACE
-        ask = (copy_at(ask, "id", used.message_id) if on_discord else None) or ask
+        copy = copy_at(ask, "id", used.message_id)
+        if copy is not None and copy.destination.surface == SURFACE:
+            ask, on_discord = copy, True
         live = live_message_id(ask) if on_discord else ""
         if on_discord and (live == used.message_id or not (live or ask.escalated)):
             return update_response(

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
+from answerback.core.confirmer_copies import is_account_elsewhere
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
@@ -70,20 +71,27 @@ class _Visit:
 
     def may_answer(self, ask: Ask) -> bool:
         """Whether the visitor may answer, or do anything else that is left to be done."""
-        return self._is_among(ask.actors, ask)
+        return self._is_among(ask.actors, ask) or (ask.confirming and self._is_elsewhere(ask))
+
+    def _is_elsewhere(self, ask: Ask) -> bool:
+        """Whether the visitor is one of those who may confirm and have no account where the ask is shown."""
+        accounts = self.people.accounts_of(self.person) if self.person else ()
+        return is_account_elsewhere(ask, accounts)
 
     def is_theirs(self, ask: Ask) -> bool:
         """Whether the ask stands in the visitor's inbox, or would if it had not ended."""
         if self.visitor is not None and self.visitor.is_operator:
             return True
-        return self._is_among(ask.participants, ask) or self.may_answer(ask)
+        is_named = self._is_among(ask.participants, ask) or self._is_elsewhere(ask)
+        return is_named or self.may_answer(ask)
 
     def without_refused(self, page: AskPage, ask: Ask) -> AskPage:
         """Return a page without the controls that could only refuse this visitor."""
         person, people = self.person, self.people
         if person is None or not ask.confirming:
             return page
-        is_nobody = person.known is AuthMethod.KEY or not self._is_among(ask.waits_for, ask)
+        is_asked = self._is_among(ask.waits_for, ask) or self._is_elsewhere(ask)
+        is_nobody = person.known is AuthMethod.KEY or not is_asked
         refused = {
             Control.CONFIRM: is_nobody or has_done_their_part(ask, person, people),
             Control.BACK: not any(people.is_same(person, each) for each in ask.walk.answerers),
@@ -105,6 +113,8 @@ class _Visit:
         """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
         may answer or confirm them."""
         if ask.destination.surface == NAME:
+            return True
+        if self._is_elsewhere(ask):
             return True
         ids = self._ids(ask) or ()
         is_named = any(each in ids or (ids and each.startswith("@")) for each in ask.participants)

@@ -320,6 +320,14 @@ class HasDirectMessages(Stage, Protocol):
         """
 
 
+@runtime_checkable
+class HasPlaces(Stage, Protocol):
+    """There are kinds of place besides the stage's own and direct messages, such as threads."""
+
+    async def other_places(self) -> Mapping[str, Destination]:
+        """Return a new place of each kind, by its name, which everybody who was added sees."""
+
+
 class Capability(Enum):
     """A feature that not every platform has; its value is what a simulated person, or else the stage, then is."""
 
@@ -343,6 +351,7 @@ class Capability(Enum):
     COMMANDS = HasCommands
     REMOVAL = HasRemoval
     DIRECT_MESSAGES = HasDirectMessages
+    PLACES = HasPlaces
 
 
 C = TypeVar("C", bound=Callable[..., object])

@@ -7,13 +7,19 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Change, Status
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask, Change, Destination, Status
 from answerback.core.confirmation import ConfirmationRule
+from answerback.core.confirmer_copies import as_copy
 from answerback.core.form import Form
+from answerback.core.person import Person
 from answerback.core.walker import Phase
+from answerback.ports.surface import Acted, Actor
+from answerback_testing.other_surface import ELSEWHERE, add_other_surface, list_people
 from answerback_testing.simulated_people import (
     Capability,
     HasAskingBack,
+    HasDirectMessages,
     HasReminders,
     SimulatedPerson,
     Stage,
@@ -239,6 +245,42 @@ class ConfirmationsContract:
         before = await bob.count_reminders(0)
         await stage.harness.remind(ask, ask.reminded_before)  # as the scheduler does, at once
         assert await bob.count_reminders(before + 1) == before + 1
+
+    @pytest.mark.rule("CONFIRM-15", "CONFIRM-13", "CONFIRM-4")
+    @pytest.mark.parametrize("objection", [None, "Not on a Friday"], ids=["confirm", "object"])
+    async def test_who_is_asked_to_confirm_from_another_surface_does_so_here(
+        self, stage: Stage, bob: SimulatedPerson, objection: str | None
+    ) -> None:
+        boss = Person(surface=ELSEWHERE.surface, user_id="boss", name="Boss")
+        if isinstance(stage, HasDirectMessages):
+            bob = await stage.add_person_alone("Bob")
+        own_chat = Destination(surface=stage.place.surface, user=bob.user_id)
+        account = f"{own_chat.surface}:{bob.user_id}"
+        listed = {"boss": (f"{boss.surface}:boss",), "bob": (account,)}
+        with add_other_surface(stage.harness), list_people(stage.harness, listed):
+            form = Form(questions=(WHY,), confirmation=ONE)
+            ask = await stage.harness.create_ask(
+                form, ELSEWHERE, ("boss",), confirmers_elsewhere=(account,)
+            )
+            service = stage.harness.service
+            assert isinstance(await service.act(ask.id, Answer(value="so"), Actor(boss)), Acted)
+            ask = await stage.harness.wait_until_shown(ask.id)
+            is_chat = isinstance(stage, HasDirectMessages)
+            await bob.look_at(as_copy(ask, own_chat) if is_chat else ask)
+            assert bob.available_actions() >= {"confirm", "object"}
+            assert "so" in await read_normalized_text(bob)
+            if objection is None:
+                await bob.confirm()
+            else:
+                await bob.object_to(objection)
+            ask = await stage.harness.wait_until_shown(ask.id)
+            votes = [vote.by.user_id for vote in ask.walk.votes]
+            if objection is None:
+                assert (ask.status, votes) == (Status.ANSWERED, [bob.user_id])
+            else:
+                assert (ask.status, ask.walk.reply) == (Status.CANCELLED, objection)
+            await bob.look_at(as_copy(ask, own_chat) if is_chat else ask)
+            assert bob.available_actions() == set()
 
 
 async def _answered(

@@ -28,6 +28,7 @@ from answerback_testing.surface_moves import MovesContract
 from answerback_testing.surface_outages import OutagesContract
 from answerback_testing.surface_payloads import PayloadsContract
 from answerback_testing.surface_people import PeopleContract
+from answerback_testing.surface_places import PlacesContract
 from answerback_testing.surface_prefills import PrefillsContract
 from answerback_testing.surface_texts import TextsContract
 from answerback_testing.surface_too_late import TooLateContract
@@ -45,6 +46,7 @@ class SharedSurfaceContract(
     HandOversContract,
     DirectMessagesContract,
     MovesContract,
+    PlacesContract,
     OutagesContract,
     GapsContract,
 ):

@@ -110,7 +110,7 @@ class DirectMessagesContract:
         ask = await stage.harness.wait_until_shown(ask.id)
         assert ask.walk.phase is Phase.CONFIRMATION
         for person in (bob, cy):
-            copy = as_copy(ask, person.user_id)
+            copy = copy_for(ask, person)
             await assert_sees(person, copy)
             assert person.available_actions() >= {"confirm", "object"}
             assert "because" in await read_normalized_text(person, ada)
@@ -122,7 +122,7 @@ class DirectMessagesContract:
         )
         for person, seen in (
             (ada, ask),
-            *((each, as_copy(ask, each.user_id)) for each in (bob, cy)),
+            *((each, copy_for(ask, each)) for each in (bob, cy)),
         ):
             await assert_sees(person, seen)
             assert person.available_actions() == set()
@@ -131,11 +131,11 @@ class DirectMessagesContract:
     async def test_somebody_objects_in_their_own_chat(self, stage: HasDirectMessages) -> None:
         ada, bob = [await stage.add_person_alone(name) for name in ("Ada", "Bob")]
         ask = await _answered_alone(stage, ada, bob)
-        await bob.look_at(as_copy(ask, bob.user_id))
+        await bob.look_at(copy_for(ask, bob))
         await bob.object_to("Not on a Friday")
         ask = await stage.harness.wait_until_shown(ask.id)
         assert (ask.status, ask.walk.reply) == (Status.CANCELLED, "Not on a Friday")
-        for person, seen in ((ada, ask), (bob, as_copy(ask, bob.user_id))):
+        for person, seen in ((ada, ask), (bob, copy_for(ask, bob))):
             await assert_sees(person, seen)
 
     @pytest.mark.rule("CONFIRM-13", "CONFIRM-5")
@@ -144,7 +144,7 @@ class DirectMessagesContract:
     ) -> None:
         ada, bob = [await stage.add_person_alone(name) for name in ("Ada", "Bob")]
         ask = await _answered_alone(stage, ada, bob)
-        await bob.look_at(as_copy(ask, bob.user_id))
+        await bob.look_at(copy_for(ask, bob))
         await ada.look_at(ask)
         await ada.go_back()
         back = await stage.harness.wait_until_shown(ask.id)
@@ -153,7 +153,7 @@ class DirectMessagesContract:
         await ada.look_at(back)
         await ada.answer(GO, False)
         ask = await stage.harness.wait_until_shown(ask.id)
-        await assert_sees(bob, as_copy(ask, bob.user_id))
+        await assert_sees(bob, copy_for(ask, bob))
         await bob.confirm()
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
 
@@ -168,7 +168,7 @@ class DirectMessagesContract:
         await ada.look_at(ask)
         said = LABELS.confirm_unreachable.format(count=1).casefold()
         assert said in await read_normalized_text(ada)
-        await bob.look_at(as_copy(ask, bob.user_id))
+        await bob.look_at(copy_for(ask, bob))
         await bob.confirm()
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
 
@@ -180,7 +180,7 @@ class DirectMessagesContract:
         ada, bob = [await stage.add_person_alone(name) for name in ("Ada", "Bob")]
         ask = await _answered_alone(stage, ada, bob)
         await ada.look_at(ask)
-        await bob.look_at(as_copy(ask, bob.user_id))
+        await bob.look_at(copy_for(ask, bob))
         assert isinstance(ada, HasReminders)
         assert isinstance(bob, HasReminders)
         before = await ada.count_reminders(0), await bob.count_reminders(0)
@@ -196,10 +196,10 @@ class DirectMessagesContract:
     ) -> None:
         ada, bob = [await stage.add_person_alone(name) for name in ("Ada", "Bob")]
         ask = await _answered_alone(stage, ada, bob)
-        await bob.look_at(as_copy(ask, bob.user_id))
+        await bob.look_at(copy_for(ask, bob))
         await stage.restart()
         ask = await stage.harness.wait_until_shown(ask.id)
-        await assert_sees(bob, as_copy(ask, bob.user_id))
+        await assert_sees(bob, copy_for(ask, bob))
         await bob.confirm()
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
 
@@ -230,3 +230,8 @@ async def _answered_alone(
     ask = await _asked_alone(stage, form, ada, confirmers=confirmers)
     await ada.answer(GO, True)
     return await stage.harness.wait_until_shown(ask.id)
+
+
+def copy_for(ask: Ask, person: SimulatedPerson) -> Ask:
+    """Return an ask as a person who may confirm it sees it in their own chat."""
+    return as_copy(ask, Destination(surface=ask.destination.surface, user=person.user_id))

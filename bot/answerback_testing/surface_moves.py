@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-
 import pytest
 
-from answerback.core.ask import Ask, Destination, Escalation, Status
-from answerback.core.errors import PlatformUnavailableError
+from answerback.core.ask import Ask, Escalation, Status
 from answerback.core.escalation import escalate
 from answerback.core.form import Form, Question
-from answerback.ports.surface import Shown, Surface
+from answerback_testing.other_surface import ELSEWHERE, add_other_surface
 from answerback_testing.simulated_people import (
     Capability,
     HasTypedAnswers,
@@ -19,40 +15,8 @@ from answerback_testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback_testing.surface_harness import SurfaceHarness
 from answerback_testing.surface_questions import GO, WHERE, WHY
 from answerback_testing.surface_walks import assert_sees
-
-ELSEWHERE = Destination(surface="elsewhere", channel="C9")
-
-
-class SurfaceThatIsDown:
-    """A surface whose platform does not answer."""
-
-    name = ELSEWHERE.surface
-    live = True
-
-    async def start(self) -> None:
-        """Connect to nothing."""
-
-    async def stop(self) -> None:
-        """Disconnect from nothing."""
-
-    def unready_reason(self) -> str | None:
-        """Say that the platform does not answer."""
-        return "the platform does not answer"
-
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
-        """Fail as a platform does that will answer again some day."""
-        raise PlatformUnavailableError("503")
-
-    def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Return nobody."""
-        return ()
-
-    def destination_problem(self, destination: Destination) -> str | None:
-        """Accept any destination."""
-        return None
 
 
 class MovesContract:
@@ -70,7 +34,7 @@ class MovesContract:
         question: Question,
         value: bool | str,
     ) -> None:
-        with down_surface(stage.harness):
+        with add_other_surface(stage.harness, is_down=True):
             ask = await _escalated(stage, ada, Form(questions=(question, WHERE)))
             await bob.look_at(ask)
             await bob.answer(question, value)
@@ -98,7 +62,7 @@ class MovesContract:
     async def test_what_is_typed_where_it_was_counts_while_the_new_platform_is_down(
         self, stage: Stage, ada: HasTypedAnswers
     ) -> None:
-        with down_surface(stage.harness):
+        with add_other_surface(stage.harness, is_down=True):
             ask = await _escalated(stage, ada, Form(questions=(WHY,)))
             assert await ada.type_message("so")
             done = await stage.harness.wait_until_shown(ask.id)
@@ -116,21 +80,3 @@ async def _escalated(stage: Stage, ada: SimulatedPerson, form: Form) -> Ask:
     moving = await stage.harness.read_stored(ask.id)
     assert moving.destination == ELSEWHERE
     return ask
-
-
-@contextmanager
-def down_surface(harness: SurfaceHarness) -> Iterator[None]:
-    """Add a surface whose platform is down to each service."""
-    replicas = (harness, *harness.other_replicas)
-    tables: list[dict[str, Surface]] = []
-    for each in replicas:
-        surfaces = each.service.surfaces
-        assert isinstance(surfaces, dict)
-        tables.append(surfaces)
-    for table in tables:
-        table[ELSEWHERE.surface] = SurfaceThatIsDown()
-    try:
-        yield
-    finally:
-        for table in tables:
-            del table[ELSEWHERE.surface]

@@ -34,11 +34,14 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
     ) -> Page[Ask]:
         behind, position = cursors.parse_cursor("waiting", after, 0), self._db.position
         places = " OR ".join(
-            f"""({self._db.equals("surface", f"${2 * n}")} AND ({position}(state, ${2 * n + 1}) > 0
-                OR {position}(state, '"@') > 0 OR {position}(state, '"anyone"') > 0))"""
+            f"""({self._db.equals("surface", f"${3 * n - 1}")} AND ({position}(state, ${3 * n}) > 0
+                OR {position}(state, '"@') > 0 OR {position}(state, '"anyone"') > 0))
+                OR {position}(state, ${3 * n + 1}) > 0"""
             for n in range(1, len(accounts) + 1)
         )
-        values = chain.from_iterable((surface, rows.dump(user)) for surface, user in accounts)
+        values = chain.from_iterable(
+            (surface, rows.dump(user), rows.dump(f"{surface}:{user}")) for surface, user in accounts
+        )
         query = f"WHERE status = 'open' AND seq > $1 AND ({places}) ORDER BY seq"
         found = await self._db.find(
             query, (behind, *values), limit + 1, lambda ask: may_wait_for(ask, accounts)

@@ -27,6 +27,31 @@ SERVICE = (
         "if False:",
         (f"{_FORGED}::test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed",),
     ),
+    # Who may confirm from another surface does so once the answers are complete, by an account that counts.
+    *(
+        Mutant(
+            "bot/answerback/service/may_act.py",
+            line,
+            mutant,
+            (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
+        )
+        for line, mutant in (
+            ("return ask.confirming and is_account_elsewhere", "return is_account_elsewhere"),
+            ("if people.is_settled(actor.person, now) and is_account", "if is_account"),
+        )
+    ),
+    Mutant(
+        "bot/answerback/core/ask.py",
+        "is_limited = self.confirmers or self.confirmers_elsewhere",
+        "is_limited = self.confirmers",
+        (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
+    ),
+    Mutant(
+        "bot/answerback/service/submission_plan.py",
+        "if len(answering) == len(responders) and not any(map(people.name_of, answering)):",
+        "if False:",
+        (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
+    ),
     # A message where an ask was counts only if nothing has happened but the move.
     Mutant(
         "bot/answerback/service/may_act.py",

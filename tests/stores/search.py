@@ -242,6 +242,21 @@ class SearchContract:
             await store.asks.create(Write(new_ask(number, responders=("U1",), left=left)), None)
         assert (await store.search.list_for_responder([("slack", "U9")], None, 1)).rows == ()
 
+    @pytest.mark.rule("CONFIRM-15")
+    async def test_who_may_confirm_from_another_surface_finds_it_there(self, store: Store) -> None:
+        elsewhere = ("web:ann", "mail:U1")
+        ask = new_ask(1, responders=("U1",), confirmers_elsewhere=elsewhere)
+        await store.asks.create(Write(ask), None)
+        for account, found in (
+            (("web", "ann"), 1),
+            (("mail", "U1"), 1),
+            (("slack", "ann"), 0),
+            (("web", "an"), 0),
+            (("web", "U1"), 0),
+        ):
+            page = await store.search.list_for_responder([("slack", "U8"), account], None, 10)
+            assert len(page.rows) == found, account
+
     @pytest.mark.parametrize("cursor", ["", "x", "YXNrczox"])
     async def test_an_invented_cursor_of_a_search_or_inbox_is_rejected(
         self, store: Store, cursor: str

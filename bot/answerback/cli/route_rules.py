@@ -17,6 +17,7 @@ from answerback.service.submission_plan import (
     find_confirmation_problem,
     normalize_responders,
     parse_destination,
+    plan_confirmers,
 )
 from answerback.service.submission_request import ConfirmationTable, Route
 
@@ -122,8 +123,9 @@ def _can_be_met(
     of_place = (ANYONE,) if place.user is None else (place.user,)
     surface = place.surface
     responders = normalize_responders(route.responders, surface, people)
-    confirmers = normalize_responders(table.confirmers, surface, people)
-    if () in (responders, confirmers):
+    confirmers = plan_confirmers(table, surface, people, lambda _surface: True)
+    if responders == () or confirmers == ((), ()):
         return False
+    here, elsewhere = confirmers or ((), ())
     named = responders or of_place
-    return find_confirmation_problem(rule, confirmers or (), named, place, people) is None
+    return find_confirmation_problem(rule, here, named, place, people, elsewhere) is None

@@ -66,7 +66,9 @@ class Ask(StrictDataclass):
     reminded_from: float = 0.0
     """The reminders before they began anew, and when that was, in seconds from creation."""
     confirmers: tuple[str, ...] = ()
-    """Who may confirm; empty: the responders."""
+    """Who may confirm; empty, and nobody elsewhere: the responders."""
+    confirmers_elsewhere: tuple[str, ...] = ()
+    """Who may confirm, too, and has no account on the surface of the ask: their accounts, as ``surface:id``."""
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
     returned: bool = False
@@ -96,7 +98,7 @@ class Ask(StrictDataclass):
     before: PlaceBefore | None = None
     """Where it returns to if it cannot be shown where it has moved to; None: people have seen it there."""
     copies: tuple[ConfirmerCopy, ...] = ()
-    """Those of a direct message whose answers others may confirm, in their own chats."""
+    """What those have in their own chats who may confirm its answers, and cannot see it where it is."""
     is_copy: bool = False
     """Whether this is an ask as one of them sees it; never stored."""
     opened: QuestionOpening = UNOPENED
@@ -191,7 +193,8 @@ class Ask(StrictDataclass):
     @property
     def waits_for(self) -> tuple[str, ...]:
         """The ids of those whom the ask waits for: those who may confirm its answers, or else those who may answer."""
-        return self.confirmers or self.responders if self.confirming else self.responders
+        is_limited = self.confirmers or self.confirmers_elsewhere
+        return self.confirmers if self.confirming and is_limited else self.responders
 
     @property
     def actors(self) -> tuple[str, ...]:

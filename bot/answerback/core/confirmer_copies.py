@@ -1,10 +1,12 @@
-"""Copies of a direct message for those who may confirm its answers: nobody else can open that chat. Pure.
+"""Copies of an ask for those who may confirm its answers and cannot see it where it is. Pure.
 
-Each has the ask in their own chat, with Confirm and Object, from the moment when its answers are complete.
+Nobody else can open a direct message, and a person may have an account on another surface only. Each has the ask in
+their own chat, with Confirm and Object, from the moment when its answers are complete.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from pydantic import JsonValue
@@ -18,28 +20,55 @@ def tellable(confirmers: tuple[str, ...], place: Destination) -> tuple[str, ...]
     return tuple(each for each in confirmers if not is_collective(each) and each != place.user)
 
 
-def outdated_copies(ask: Ask) -> tuple[str, ...]:
-    """Return the ids of those whose copy does not show the ask's current state, or has yet to be posted."""
-    copies = {each.user: each for each in ask.copies}
-    if ask.confirming and ask.destination.user is not None:
-        named = tellable(ask.waits_for, ask.destination)
-        copies |= {user: ConfirmerCopy(user=user) for user in named if user not in copies}
+def outdated_copies(ask: Ask) -> tuple[Destination, ...]:
+    """Return the chats of those whose copy does not show the ask's current state, or has yet to be posted."""
+    copies = {chat_of(each, ask): each for each in ask.copies}
+    if ask.confirming:
+        named = tellable(ask.waits_for, ask.destination) if ask.destination.user else ()
+        chats = [Destination(surface=ask.destination.surface, user=user) for user in named]
+        chats += map(_chat_elsewhere, ask.confirmers_elsewhere)
+        copies |= {chat: _new_copy(chat) for chat in chats if chat not in copies}
     return tuple(
-        each.user
-        for each in copies.values()
+        chat
+        for chat, each in copies.items()
         if not each.unreachable
         and each.shows != ask.rendered_state
         and (ask.open or each.message is not None)
-        and each.user != ask.destination.user
+        and chat != ask.destination
     )
 
 
-def as_copy(ask: Ask, user: str) -> Ask:
+def chat_of(copy: ConfirmerCopy, ask: Ask) -> Destination:
+    """Return where a copy of an ask is."""
+    return Destination(surface=copy.surface or ask.destination.surface, user=copy.user)
+
+
+def is_account_elsewhere(ask: Ask, accounts: Iterable[tuple[str, str]]) -> bool:
+    """Whether an account, of a surface and an id there, is one of those that may confirm an ask from elsewhere."""
+    listed = ask.confirmers_elsewhere
+    return bool(listed) and any(f"{surface}:{user}" in listed for surface, user in accounts)
+
+
+def _chat_elsewhere(account: str) -> Destination:
+    surface, _, user = account.partition(":")
+    return Destination(surface=surface, user=user)
+
+
+def _new_copy(chat: Destination) -> ConfirmerCopy:
+    return ConfirmerCopy(user=chat.user or "", surface=chat.surface)
+
+
+def _copy_in(ask: Ask, chat: Destination) -> ConfirmerCopy:
+    found = (each for each in ask.copies if chat_of(each, ask) == chat)
+    return next(found, None) or _new_copy(chat)
+
+
+def as_copy(ask: Ask, chat: Destination) -> Ask:
     """Return an ask as a person who may confirm it sees it in their own chat."""
-    copy = next((each for each in ask.copies if each.user == user), ConfirmerCopy(user=user))
+    copy = _copy_in(ask, chat)
     return replace(
         ask,
-        destination=Destination(surface=ask.destination.surface, user=user),
+        destination=chat,
         message=copy.message,
         thread=copy.thread,
         shown_revision=0 if copy.shows is None else copy.shows[0],
@@ -55,22 +84,23 @@ def copy_at(ask: Ask, field: str, value: JsonValue) -> Ask | None:
     """Return an ask as it is in the copy whose reference has this value, such as its message's id; None: in none."""
     found = (each for each in ask.copies if (each.message or {}).get(field) == value)
     copy = next(found, None) if value is not None else None
-    return None if copy is None else as_copy(ask, copy.user)
+    return None if copy is None else as_copy(ask, chat_of(copy, ask))
 
 
 def places_to_remind(ask: Ask, number: int) -> tuple[Ask, ...]:
     """Return an ask as it is in each chat that gets its reminder.
 
-    While the answers to a direct message wait for confirmation, those are the chats of those who may confirm. The
-    copy itself is what tells them first.
+    While the answers wait for confirmation, those are also the chats of those who may confirm elsewhere and, if they
+    were given in a direct message, no other. The copy itself is what tells them first.
     """
-    if not ask.confirming or ask.destination.user is None or ask.handed_to:
+    if not ask.confirming or ask.handed_to:
         return (ask,)
+    here = (ask,) if ask.destination.user is None and ask.waits_for else ()
     if number == ask.reminded_before:
-        return ()
-    done = {each.user_id for each in ask.walk.decided_by if each.surface == ask.destination.surface}
-    posted = (each for each in ask.copies if each.shows and each.user not in done)
-    return tuple(as_copy(ask, each.user) for each in posted)
+        return here
+    done = {Destination(surface=each.surface, user=each.user_id) for each in ask.walk.decided_by}
+    chats = (chat_of(each, ask) for each in ask.copies if each.shows)
+    return (*here, *(as_copy(ask, chat) for chat in chats if chat not in done))
 
 
 def unreachable_count(ask: Ask) -> int:
@@ -80,27 +110,26 @@ def unreachable_count(ask: Ask) -> int:
 
 def record_copy(latest: Ask, of: Ask, message: dict[str, JsonValue], thread: Thread) -> Ask:
     """Return the ask with a note of what a copy shows: ``of`` is the ask as it was shown there."""
-    user = of.destination.user or ""
-    shown = ConfirmerCopy(
-        user=user, message=message or None, thread=thread, shows=of.rendered_state
-    )
+    copy = _copy_in(latest, of.destination)
+    shown = replace(copy, message=message or None, thread=thread, shows=of.rendered_state)
     return _with_copy(latest, shown)
 
 
-def record_pending_copy(latest: Ask, user: str, message: dict[str, JsonValue]) -> Ask:
+def record_pending_copy(latest: Ask, chat: Destination, message: dict[str, JsonValue]) -> Ask:
     """Return the ask with the reference of a copy that is about to be posted, or could not be."""
-    known = next((each for each in latest.copies if each.user == user), ConfirmerCopy(user=user))
-    return _with_copy(latest, replace(known, message=message or None))
+    return _with_copy(latest, replace(_copy_in(latest, chat), message=message or None))
 
 
-def record_unreachable(latest: Ask, user: str, why: str, at: float) -> Change:
+def record_unreachable(latest: Ask, chat: Destination, why: str, at: float) -> Change:
     """Note that a person who may confirm cannot be reached, which those who answered are shown."""
-    known = next((each for each in latest.copies if each.user == user), ConfirmerCopy(user=user))
-    recorded = _with_copy(latest, replace(known, unreachable=True))
-    body: dict[str, JsonValue] = {"not_reached": user, "reason": why}
+    copy = replace(_copy_in(latest, chat), unreachable=True)
+    recorded = _with_copy(latest, copy)
+    is_here = chat.surface == latest.destination.surface
+    who = copy.user if is_here else f"{chat.surface}:{copy.user}"
+    body: dict[str, JsonValue] = {"not_reached": who, "reason": why}
     return Change(recorded, (RecordEntry(at=at, kind="note", body=body),))
 
 
 def _with_copy(ask: Ask, copy: ConfirmerCopy) -> Ask:
-    others = (each for each in ask.copies if each.user != copy.user)
+    others = (each for each in ask.copies if chat_of(each, ask) != chat_of(copy, ask))
     return replace(ask, copies=(*others, copy))

@@ -47,6 +47,10 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         destination=ask.destination if kept else replace(ask.destination, user=None),
         responders=(),
         confirmers=(),
+        confirmers_elsewhere=(),
+        copies=tuple(
+            copy for copy in ask.copies if (copy.surface or ask.destination.surface) in opaque
+        ),
         handed_to=(),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,

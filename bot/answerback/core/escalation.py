@@ -25,6 +25,9 @@ def escalate(ask: Ask, at: float) -> Change | None:
     if escalation is None or ask.escalated:
         return None
     responders = tuple(dict.fromkeys((*ask.responders, *escalation.responders)))
+    confirmers, elsewhere = escalation.confirmers, escalation.confirmers_elsewhere
+    if not confirmers and not elsewhere:
+        confirmers, elsewhere = ask.confirmers, ask.confirmers_elsewhere
     escalated = replace(
         ask, responders=responders, escalated=True, revision=ask.revision + 1, updated_at=at
     )
@@ -32,14 +35,17 @@ def escalate(ask: Ask, at: float) -> Change | None:
         escalated = replace(
             move(escalated, escalation.to, before=ask),
             responders=escalation.responders or _recipients(escalation.to) or responders,
-            confirmers=escalation.confirmers or ask.confirmers,
+            confirmers=confirmers,
+            confirmers_elsewhere=elsewhere,
         )
     entry = RecordEntry(
         at=at,
         kind="note",
         body={
             "escalated": escalation.model_dump(
-                mode="json", exclude_none=True, exclude={"confirmers"}
+                mode="json",
+                exclude_none=True,
+                exclude={"confirmers", "confirmers_elsewhere"},
             )
         },
     )
@@ -65,6 +71,7 @@ def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
         destination=account.destination,
         responders=account.responders,
         confirmers=account.confirmers,
+        confirmers_elsewhere=account.confirmers_elsewhere,
         message=None,
         thread=None,
         shown_revision=0,
@@ -115,6 +122,7 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
             thread=before.thread,
             responders=before.responders,
             confirmers=before.confirmers,
+            confirmers_elsewhere=before.confirmers_elsewhere,
             seen=before.seen,
             seen_since=before.seen_since,
             first_seen=before.first_seen,
@@ -171,6 +179,7 @@ def _put_back(ask: Ask, before: PlaceBefore) -> Ask:
         thread=before.thread,
         responders=before.responders,
         confirmers=before.confirmers,
+        confirmers_elsewhere=before.confirmers_elsewhere,
         seen=before.seen,
         seen_since=before.seen_since,
         first_seen=before.first_seen,

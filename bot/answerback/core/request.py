@@ -37,10 +37,11 @@ class Thread(StrictDataclass):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmerCopy(StrictDataclass):
-    """The copy of a direct message's ask that a person who may confirm its answers has in their own chat."""
+    """The copy of an ask that a person who may confirm its answers has in their own chat."""
 
     user: str
-    """Their id on the surface of the ask."""
+    surface: str | None = None
+    """The surface of that chat; None: that of the ask (earlier versions knew no other)."""
     message: dict[str, JsonValue] | None = None
     """The surface's reference to the copy; None until it is posted."""
     thread: Thread | None = None
@@ -74,6 +75,7 @@ class PlaceBefore(StrictDataclass):
     thread: Thread | None
     responders: tuple[str, ...]
     confirmers: tuple[str, ...]
+    confirmers_elsewhere: tuple[str, ...] = ()
     seen: bool
     seen_since: float | None
     first_seen: float | None
@@ -93,6 +95,7 @@ class Escalation(FrozenModel):
     responders: tuple[str, ...] = ()
     confirmers: tuple[str, ...] = ()
     """Who may confirm there, if not whoever may answer."""
+    confirmers_elsewhere: tuple[str, ...] = ()
 
 
 class OtherAccount(FrozenModel):
@@ -101,6 +104,7 @@ class OtherAccount(FrozenModel):
     destination: Destination
     responders: tuple[str, ...]
     confirmers: tuple[str, ...] = ()
+    confirmers_elsewhere: tuple[str, ...] = ()
     ceiling: tuple[str, ...] | None = None
     escalation: Escalation | None = None
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Status
+from answerback.core.confirmer_copies import is_account_elsewhere
 from answerback.core.secrecy import keeps_secret
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
@@ -146,4 +147,6 @@ def may_wait_for(ask: Ask, accounts: Sequence[Account]) -> bool:
     `AskSearch.list_for_responder`."""
     ids = [user_id for surface, user_id in accounts if surface == ask.destination.surface]
     named = {*ids, ANYONE}
+    if is_account_elsewhere(ask, accounts):
+        return True
     return bool(ids) and any(one in named or one.startswith("@") for one in ask.participants)

@@ -194,7 +194,8 @@ _Decide = Callable[[Intent, Actor, Actor | None, float, Ask | None], _Decided]
 
 def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
-    waits = (ask.waits_for, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
+    named = (ask.waits_for, ask.confirmers_elsewhere)
+    waits = (named, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
     return (ask.destination.surface, *waits) if ask.open else None
 
 
@@ -436,6 +437,14 @@ class AskActions:
         """Refuse an ended ask, a person who may not act, a revision that is not the current one, or another chat."""
         if not ask.open and not isinstance(intent.wanted, TryAgain | RevokeGrant):
             return Rejected(RejectReason.ENDED, ask)
+        people = self._commits.people
+        if not may_act.confirms_from_elsewhere(actor, ask, people):
+            return self._refused_here(intent, actor, ask)
+        return self._refused_as_outdated(intent, ask)
+
+    def _refused_here(
+        self, intent: Intent, actor: Actor, ask: Ask
+    ) -> Rejected | NeedsGroups | None:
         if actor.ids == ():
             problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)
             return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
@@ -444,6 +453,9 @@ class AskActions:
         if missing is not None:
             rejected = Rejected(RejectReason.NOT_ALLOWED, ask)
             return NeedsGroups(ask, actor, missing) if missing else rejected
+        return self._refused_as_outdated(intent, ask)
+
+    def _refused_as_outdated(self, intent: Intent, ask: Ask) -> Rejected | None:
         if intent.revision not in {None, ask.revision}:
             return Rejected(RejectReason.STALE, ask)
         is_here = may_act.is_where_asked(ask, intent.place)

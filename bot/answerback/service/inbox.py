@@ -6,8 +6,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from answerback.core.ask import ANYONE, Ask, Status
-from answerback.core.confirmer_copies import as_copy
+from answerback.core.ask import ANYONE, Ask, Destination, Status
+from answerback.core.confirmer_copies import as_copy, chat_of, is_account_elsewhere
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.people import People
 from answerback.core.walker import Person
@@ -92,9 +92,9 @@ class Inbox:
 
 def _as_read(ask: Ask, actors: Sequence[Actor]) -> Ask:
     """Return an ask as it is in a person's own chat, if it was copied there: they cannot open the other's."""
-    here = ask.destination.surface
-    ids = {each.person.user_id for each in actors if each.person.surface == here}
-    copy = next((each.user for each in ask.copies if each.user in ids and each.message), None)
+    chats = {Destination(surface=each.person.surface, user=each.person.user_id) for each in actors}
+    theirs = (chat_of(each, ask) for each in ask.copies if each.message)
+    copy = next((chat for chat in theirs if chat in chats), None)
     return ask if copy is None else as_copy(ask, copy)
 
 
@@ -126,6 +126,8 @@ def concerns(ask: Ask, person: Person, people: People) -> bool:
 
 def was_asked(ask: Ask, person: Person, people: People) -> bool:
     """Whether a person, by any of their accounts, is among those who answer or confirm an ask, without any group."""
+    if is_account_elsewhere(ask, people.accounts_of(person)):
+        return True
     actors = map(_actor_with, people.accounts_of(person))
     return any(_is_named(ask, ask.participants, each) for each in actors)
 
@@ -150,7 +152,9 @@ async def find_groups_among(
 
 def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
     """Whether an ask waits for a person, given by their accounts."""
+    accounts = ((each.person.surface, each.person.user_id) for each in actors)
     is_named = any(_is_named(ask, ask.waits_for, each) for each in actors)
+    is_named = is_named or (ask.confirming and is_account_elsewhere(ask, accounts))
     return is_named and not has_done_their_part(ask, actors[0].person, people)
 
 

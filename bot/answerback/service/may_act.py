@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Destination
-from answerback.core.confirmer_copies import copy_at
+from answerback.core.confirmer_copies import copy_at, is_account_elsewhere
 from answerback.core.errors import Problem
 from answerback.core.intents import LISTED, Intent
 from answerback.core.people import People
@@ -67,6 +67,11 @@ def refused_to_confirm(
     actor: Actor, ask: Ask, people: People, now: float
 ) -> Rejected | NeedsGroups | None:
     """Refuse the confirmation of a person who may answer or object, but not confirm."""
+    if confirms_from_elsewhere(actor, ask, people):
+        accounts = people.accounts_of(actor.person)
+        settled = [each for each in accounts if people.is_settled(_account(*each), now)]
+        if people.is_settled(actor.person, now) and is_account_elsewhere(ask, settled):
+            return None
     actor = _settled(actor, ask, people, now)
     if actor.ids == ():
         problems = (refusals.LINKED_RECENTLY.problem(),)
@@ -76,6 +81,15 @@ def refused_to_confirm(
         return NeedsGroups(ask, actor, missing)
     problems = (refusals.NOT_A_CONFIRMER.problem(),)
     return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)
+
+
+def confirms_from_elsewhere(actor: Actor, ask: Ask, people: People) -> bool:
+    """Whether a person is one of those who may confirm and have no account on the surface of the ask."""
+    return ask.confirming and is_account_elsewhere(ask, people.accounts_of(actor.person))
+
+
+def _account(surface: str, user_id: str) -> Person:
+    return Person(surface=surface, user_id=user_id)
 
 
 def is_too_new(change: Refused, actor: Actor, ask: Ask, people: People, now: float) -> bool:

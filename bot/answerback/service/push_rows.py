@@ -56,7 +56,19 @@ def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, st
     place, names = ask.destination.surface, ask.waits_for
     if place != surface:
         names = tuple(name for name in names if _could_be_notified(name, place, surface, people))
+    if ask.confirming:
+        names = (
+            *names,
+            *(each for each in ask.confirmers_elsewhere if _is_on(surface, each, people)),
+        )
     return frozenset((ask.confirming, name) for name in names)
+
+
+def _is_on(surface: str, account: str, people: People) -> bool:
+    """Whether the person of an account, as ``surface:id``, has one on the surface that notifies."""
+    there, _, user_id = account.partition(":")
+    accounts = people.accounts_of(Person(surface=there, user_id=user_id))
+    return any(each == surface for each, _ in accounts)
 
 
 def _could_be_notified(name: str, place: str, surface: str, people: People) -> bool:

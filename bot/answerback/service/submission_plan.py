@@ -59,7 +59,8 @@ class Plan:
     route: str | None
     confirmation: ConfirmationRule | None
     confirmers: tuple[str, ...]
-    """Who may confirm; empty: the responders."""
+    """Who may confirm; empty, and nobody elsewhere: the responders."""
+    confirmers_elsewhere: tuple[str, ...]
     ceiling: tuple[str, ...] | None
     """To whom responders may hand it over; None: to nobody."""
     grants: GrantRule | None
@@ -116,9 +117,9 @@ def plan(
     responders = plan_responders(submission.responders, route, surface, people)
     if isinstance(responders, Problem):
         return (responders,)
-    confirmers = _confirmers(route, surface, people)
-    if confirmers == ():
-        message = f"None of those who may confirm here has an account on {surface}."
+    confirmers = plan_confirmers(route.confirmations, surface, people, is_up)
+    if confirmers == ((), ()):
+        message = f"None of those who may confirm here has an account on {surface}, or on another surface that is up."
         return (Problem(pointer="/confirmations", code="too_many_confirmations", message=message),)
     requester = owner if route.requester is None else None
     remind_after = submission.remind_after
@@ -131,11 +132,12 @@ def plan(
         on_expiry=submission.on_expiry or route.on_expiry,
         context_format=submission.context_format or route.context_format,
         mention=route.mention,
-        escalation=_escalation(submission, route, people, surfaces, destination),
+        escalation=_escalation(submission, route, people, surfaces, destination, is_up),
         origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
         route=str(to) if named else None,
         confirmation=plan_confirmation(submission.confirmations, route.confirmations, requester),
-        confirmers=confirmers or (),
+        confirmers=confirmers[0] if confirmers else (),
+        confirmers_elsewhere=confirmers[1] if confirmers else (),
         ceiling=normalize_responders(route.responders, surface, people),
         grants=route.grants,
         other_accounts=other_accounts,
@@ -204,6 +206,7 @@ def _escalation(
     people: People,
     surfaces: frozenset[str],
     first: Destination,
+    is_up: Callable[[str], bool],
 ) -> Escalation | None:
     if (rule := route.escalate) is None:
         return None
@@ -216,17 +219,45 @@ def _escalation(
     if not responders and to is not None and to.user is None and first.user is not None:
         # In a direct message only its person may act; in a shared place, whoever is listed may.
         responders = submission.responders or route.responders
+    confirmers = plan_confirmers(route.confirmations, surface, people, is_up) or ((), ())
     return Escalation(
         after=rule.after,
         to=to,
         responders=normalize_responders(responders, surface, people) or (),
-        confirmers=_confirmers(route, surface, people) or (),
+        confirmers=confirmers[0],
+        confirmers_elsewhere=confirmers[1],
     )
 
 
-def _confirmers(route: Route, surface: str, people: People) -> tuple[str, ...] | None:
-    listed = route.confirmations.confirmers if route.confirmations else None
-    return normalize_responders(listed, surface, people)
+def plan_confirmers(
+    table: ConfirmationTable | None,
+    surface: str,
+    people: People,
+    is_up: Callable[[str], bool],
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the ids of those who may confirm on a surface, and the accounts, as ``surface:id``, of those who may
+    confirm and have none there; None: whoever may answer.
+
+    Who they are is known from the directory alone: they are told at the first of their accounts whose surface is up.
+    """
+    listed = table.confirmers if table else None
+    here = normalize_responders(listed, surface, people)
+    if listed is None or here is None:
+        return None
+    elsewhere: dict[str, None] = {}
+    for name in listed:
+        person = name.removeprefix(PERSON_PREFIX)
+        if person == name:
+            there, _, user_id = name.partition(":")
+            known = people.name_of(Person(surface=there, user_id=user_id)) if user_id else None
+            if known is None or there == surface:
+                continue
+            person = known
+        if not people.ids_on(person, surface):
+            accounts = people.accounts_named(person)
+            reached = (f"{each}:{user_id}" for each, user_id in accounts if is_up(each))
+            elsewhere |= dict.fromkeys([*reached][:1])
+    return here, tuple(elsewhere)
 
 
 # --- who may answer and confirm ------------------------------------------------------------------
@@ -306,20 +337,29 @@ def find_confirmation_problem(
     responders: Collection[str],
     place: Destination,
     people: People,
+    elsewhere: Collection[str] = (),
 ) -> Problem | None:
     """Return the problem if so many people can never confirm, or be told. A person with several accounts counts once.
+
+    Those ``elsewhere`` count if those who answer are in the directory, too: nobody else is told apart from them.
 
     One of those named has to answer, if nobody else can.
     """
     surface = place.surface
-    if place.user is not None and confirmers and not tellable(tuple(confirmers), place):
+    others_there = _different_people(elsewhere, responders, surface, people)
+    if (
+        place.user is not None
+        and confirmers
+        and not tellable(tuple(confirmers), place)
+        and not others_there
+    ):
         message = (
             "In a direct message, those who may confirm are asked in their own chats, but none is named besides its "
             f"person. Let the operator name people with an account on {surface} (routes.<name>.confirmations), not "
             "groups alone."
         )
         return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
-    named, most = confirmers or responders, MAX_CONFIRMATIONS
+    named, most = confirmers if confirmers or elsewhere else responders, MAX_CONFIRMATIONS
     if not any(map(is_collective, named)):
         requester = people.ids_on(rule.requester or "", surface)
         if rule.requester is not None and not requester:
@@ -328,6 +368,10 @@ def find_confirmation_problem(
                 each for each in named if people.name_of(Person(surface=surface, user_id=each))
             ]
         able = _people_among(named, surface, people) - _people_among(requester, surface, people)
+        if rule.requester is not None:
+            of_requester = map(people.human, people.persons_named(rule.requester))
+            others_there -= {*of_requester}
+        able |= others_there
         are_others_open = any(map(is_collective, responders))
         others = are_others_open or _people_among(responders, surface, people) - able
         most = min(most, len(able) if others else len(able) - 1)
@@ -338,6 +382,19 @@ def find_confirmation_problem(
         "or let the operator name more people (routes.<name>.confirmations)."
     )
     return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
+
+
+def _different_people(
+    accounts: Collection[str], responders: Collection[str], surface: str, people: People
+) -> set[str]:
+    """Return the people with these accounts, as ``surface:id``, if they are told apart from whoever may answer."""
+    answering = [
+        Person(surface=surface, user_id=each) for each in responders if not is_collective(each)
+    ]
+    if len(answering) == len(responders) and not any(map(people.name_of, answering)):
+        return set()
+    parts = (each.partition(":") for each in accounts)
+    return {people.human(Person(surface=there, user_id=user_id)) for there, _, user_id in parts}
 
 
 def _people_among(ids: Collection[str], surface: str, people: People) -> set[str]:

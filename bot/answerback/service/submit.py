@@ -189,7 +189,8 @@ class Submitter:
                     return (named,)
                 planned = named
             rule, who = planned.confirmation, (planned.confirmers, planned.responders or ())
-            problem = find_confirmation_problem(rule, *who, to, people) if rule else None
+            elsewhere = planned.confirmers_elsewhere
+            problem = find_confirmation_problem(rule, *who, to, people, elsewhere) if rule else None
             return (problem,) if problem else planned
         message = (
             "No responders are set for this destination. Add responders to the call, to its route "
@@ -207,7 +208,9 @@ class Submitter:
         places = [each for each in planned.other_accounts if each.surface in surfaces]
         found: list[OtherAccount] = []
         for place in places:
-            other = plan(body, self.routes, known, agent, carrier, account=place)
+            other = plan(
+                body, self.routes, known, agent, carrier, self.commits.is_up, account=place
+            )
             there = self._place(other) if isinstance(other, Plan) else other
             if isinstance(there, Plan):
                 found.append(
@@ -215,6 +218,7 @@ class Submitter:
                         destination=there.destination,
                         responders=there.responders or (),
                         confirmers=there.confirmers,
+                        confirmers_elsewhere=there.confirmers_elsewhere,
                         ceiling=there.ceiling,
                         escalation=there.escalation,
                     )
@@ -317,6 +321,7 @@ class Submitter:
             destination=planned.destination,
             responders=planned.responders or (),
             confirmers=planned.confirmers,
+            confirmers_elsewhere=planned.confirmers_elsewhere,
             walk=start(parsed.form),
             attended_for=approval_leases.LEASE if request.leased else None if reachable else LEASE,
             unattended=request.mode == "async" and request.callback is None and not request.leased,

@@ -193,6 +193,9 @@ class Pushes(PushDesk):
         """Whether names include a person who is told of the ask; None if that is not known yet."""
         if person != OPERATOR and not self.rules.anyone:
             names = tuple(name for name in names if name != ANYONE)
+        accounts = self.people.accounts_of(self._person(person))
+        if any(f"{surface}:{user_id}" in names for surface, user_id in accounts):
+            return True  # a person who may confirm from elsewhere
         return await is_among(names, ask, self._person(person), self.people, self.surfaces)
 
     async def _waits(self, ask: Ask, person: str) -> bool | None:
@@ -201,7 +204,8 @@ class Pushes(PushDesk):
             return False
         if has_done_their_part(ask, self._person(person), self.people):
             return False
-        return await self._is_named(ask, person, ask.waits_for)
+        names = (*ask.waits_for, *(ask.confirmers_elsewhere if ask.confirming else ()))
+        return await self._is_named(ask, person, names)
 
     def _person(self, user_id: str) -> Person:
         return Person(surface=self.surface, user_id=user_id, name=user_id)

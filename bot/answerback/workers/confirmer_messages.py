@@ -18,14 +18,14 @@ from answerback.core.confirmer_copies import (
 from answerback.core.errors import DestinationGoneError, PayloadRejectedError, UnauthorizedError
 from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Write
-from answerback.ports.surface import RetryLater, Shown, Surface
+from answerback.ports.surface import RetryLater, Shown
 from answerback.service.service import Service
 
 logger = logging.getLogger(__name__)
 
 
 async def show_copies(
-    service: Service, ask: Ask, surface: Surface, claim: AbstractAsyncContextManager[None]
+    service: Service, ask: Ask, claim: AbstractAsyncContextManager[None]
 ) -> float:
     """Post or edit the copies that are outdated; return in how many seconds to look at them again, 0 for never.
 
@@ -39,26 +39,30 @@ async def show_copies(
         TimeoutError: it took too long.
     """
     async with claim:
-        shows = [_show(service, as_copy(ask, user), surface) for user in outdated_copies(ask)]
-        results = await asyncio.gather(*shows, return_exceptions=True)
+        copies = [as_copy(ask, chat) for chat in outdated_copies(ask)]
+        results = await asyncio.gather(
+            *(_show(service, copy) for copy in copies), return_exceptions=True
+        )
     for result in results:
         if isinstance(result, BaseException):
             raise result
     return max((result for result in results if isinstance(result, float)), default=0.0)
 
 
-async def _show(service: Service, copy: Ask, surface: Surface) -> float:
-    user = copy.destination.user or ""
+async def _show(service: Service, copy: Ask) -> float:
+    surface = service.surfaces.get(copy.destination.surface)
+    if surface is None:
+        await _give_up(service, copy, f"{copy.destination.surface} is not configured")
+        return 0.0
 
     async def save(shown: Shown) -> None:
-        await _change(
-            service, copy, lambda ask: record_pending_copy(ask, user, dict(shown.message))
-        )
+        chat, message = copy.destination, dict(shown.message)
+        await _change(service, copy, lambda ask: record_pending_copy(ask, chat, message))
 
     try:
         shown = await surface.show(copy, save)
     except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
-        await _give_up(service, copy, user, str(error))
+        await _give_up(service, copy, str(error))
         return 0.0
     if isinstance(shown, RetryLater):
         return shown.seconds
@@ -75,13 +79,13 @@ async def _change(service: Service, copy: Ask, change: Callable[[Ask], Ask]) -> 
     await service.store.asks.change(copy.id, decide)
 
 
-async def _give_up(service: Service, copy: Ask, user: str, why: str) -> None:
+async def _give_up(service: Service, copy: Ask, why: str) -> None:
     at = service.clock.now()
 
     def decide(latest: Ask | None) -> Decision[None]:
         if latest is None:
             return Decision(None, None)
-        change = record_unreachable(latest, user, why, at)
+        change = record_unreachable(latest, copy.destination, why, at)
         return Decision(Write(mark_outdated(change.ask), change.entries), None)
 
     await service.store.asks.change(copy.id, decide)

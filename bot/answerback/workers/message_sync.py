@@ -228,7 +228,7 @@ class MessageSync:
             return await self._show_where_it_is(ask, surface, since)
         shown, again = await asyncio.gather(
             self._show_where_it_is(ask, surface, since),
-            show_copies(self.service, ask, surface, self._hold_message_claim(ask, since)),
+            show_copies(self.service, ask, self._hold_message_claim(ask, since)),
             return_exceptions=True,
         )
         if isinstance(shown, BaseException):

@@ -44,10 +44,11 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
     if surface is None or (surface.live and ask.message is None):
         return RETRY_DELAY
     try:
-        if isinstance(surface, SupportsReminders):
-            async with asyncio.timeout(timeout):
-                for each in places_to_remind(ask, due_count - 1):
-                    await surface.remind(each, due_count - 1)
+        async with asyncio.timeout(timeout):
+            for each in places_to_remind(ask, due_count - 1):
+                there = service.surfaces.get(each.destination.surface)
+                if there is not None and isinstance(there, SupportsReminders):
+                    await there.remind(each, due_count - 1)
     except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
         logger.warning("Gave up on a reminder: %s", error, extra=extra)
     except (PlatformError, TimeoutError) as error:

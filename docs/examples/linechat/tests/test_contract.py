@@ -36,6 +36,7 @@ UNSUPPORTED = {
     Capability.TOKENS: "There is no token.",
     Capability.REMOVAL: "The chat is its own server.",
     Capability.DIRECT_MESSAGES: "Everyone reads every line.",
+    Capability.PLACES: "There is one room.",
     Capability.UNNOTICED_CHANGES: "Sent lines stay as they are, and so does the channel.",
     Capability.RATE_LIMITS: "The chat is its own server.",
 }

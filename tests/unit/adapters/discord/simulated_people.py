@@ -61,6 +61,8 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
 
     async def look_at(self, ask: Ask) -> None:
         self._ask = ask
+        if isinstance(place := (ask.message or {}).get("channel"), str):
+            self._channel = self._discord.world.channel(int(place))
         if ask.open:
             await self._person.until(lambda: len(self._messages_with_controls()) == 1)
         self._look_again()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import aiohttp
@@ -56,6 +56,16 @@ class DiscordStage:
         person = self.discord.person(name, self.guild)
         person.user.dms_open = reachable
         return SimulatedDiscordPerson(self.discord, self.discord.direct(person.user), person)
+
+    async def other_places(self) -> Mapping[str, Destination]:
+        thread = self.discord.add_thread(self.channel)
+        forum = self.discord.add_forum(self.guild)
+        return {
+            "thread": Destination(
+                surface="discord", channel=str(self.channel.id), thread=str(thread.id)
+            ),
+            "forum": Destination(surface="discord", channel=str(forum.id)),
+        }
 
     async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
@@ -51,6 +51,12 @@ class SlackStage(SlackRemoval):
         person = self._new_person(name)
         person.user.deleted, direct = not reachable, self.slack.workspace.direct(person.id)
         return SimulatedSlackPerson(self.slack, person, direct.id)
+
+    async def other_places(self) -> Mapping[str, Destination]:
+        root = self._new_person("Root")
+        self.slack.workspace.channels[CHANNEL].members.add(root.id)
+        about = await root.post(CHANNEL, "About the deployment")
+        return {"thread": Destination(surface="slack", channel=CHANNEL, thread=about.ts)}
 
     async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()

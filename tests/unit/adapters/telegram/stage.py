@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -48,6 +48,10 @@ class TelegramStage:
     ) -> SimulatedTelegramPerson:
         user = self.telegram.add_user(name, started=reachable)
         return SimulatedTelegramPerson(self.telegram, self.telegram.chats[user.id], user)
+
+    async def other_places(self) -> Mapping[str, Destination]:
+        self.group.topics.add(45)
+        return {"topic": Destination(surface="telegram", channel=str(self.group.id), thread="45")}
 
     async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()

@@ -39,6 +39,7 @@ UNSUPPORTED = {
     Capability.UNNOTICED_CHANGES: "There is no platform in between.",
     Capability.REMOVAL: "There is no platform in between.",
     Capability.DIRECT_MESSAGES: "Every question has its page; nobody is written to.",
+    Capability.PLACES: "Every question has its page.",
 }
 
 

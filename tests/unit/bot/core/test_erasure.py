@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from answerback.core.ask import AbandonedMessage, Ask, Destination, Outcome, Status
+from answerback.core.ask import AbandonedMessage, Ask, ConfirmerCopy, Destination, Outcome, Status
 from answerback.core.erasure import erase_ask
 from answerback.core.giving_up import TriedAgain
 from answerback.core.grants import GrantNote
@@ -24,6 +24,9 @@ def erased(by: Person) -> Ask:
         destination=place,
         responders=(by.user_id,),
         confirmers=(by.user_id,),
+        confirmers_elsewhere=(f"{by.surface}:{by.user_id}",),
+        copies=(ConfirmerCopy(user=by.user_id), ConfirmerCopy(user="ann@", surface="web")),
+        accounts_refused=1,
         handed_to=(by.user_id,),
         acted_by=by,
         outcome=Outcome(status=Status.ANSWERED, at=2.0, ended_by=by),
@@ -38,6 +41,7 @@ def erased(by: Person) -> Ask:
 def test_no_id_is_left_that_reveals_a_person() -> None:
     assert WEB.user_id not in repr(erased(WEB))
     assert "Ann" not in repr(erased(WEB))
+    assert "ann@" not in repr(erased(SLACK))
 
 
 @pytest.mark.rule("API-18")
@@ -52,4 +56,6 @@ def test_opaque_ids_stay_where_messages_are_edited_and_in_who_did_what() -> None
     assert ask.tried_again == TriedAgain(at=3.0, by=nameless, text=None)
     assert ask.grant is not None
     assert (ask.grant.by, ask.grant.revoked_by) == (nameless, nameless)
+    assert ask.copies == (ConfirmerCopy(user="U1"),)
+    assert (ask.confirmers_elsewhere, ask.accounts_refused) == ((), 0)
     assert (ask.responders, ask.confirmers, ask.handed_to, ask.acted_by) == ((), (), (), None)

@@ -290,7 +290,7 @@ async def test_people_stand_for_their_accounts(parts: Parts) -> None:
     with pytest.raises(InvalidCallError) as error:
         await submitted(nobody)
     assert [problem.code for problem in error.value.problems] == ["unknown_value"]
-    nobody = parts.service(routes=routes(people, confirmations={"from": ["person:eve"]}))
+    nobody = parts.service(routes=routes(people, confirmations={"from": ["person:nobody"]}))
     with pytest.raises(InvalidCallError) as error:
         await submitted(nobody)
     assert [problem.code for problem in error.value.problems] == ["too_many_confirmations"]
