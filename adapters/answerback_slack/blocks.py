@@ -27,7 +27,8 @@ def plain_text(text: str, limit: int = limits.SECTION_TEXT) -> Block:
 
 
 def _plain(shown: str, limit: int = limits.SECTION_TEXT) -> Block:
-    short = text_fitting.shorten(shown, limit)
+    # A character has at most two units.
+    short = shown if 2 * len(shown) <= limit else text_fitting.shorten(shown, limit)
     return {"type": "plain_text", "text": short if short.strip() else "–", "emoji": False}
 
 
@@ -65,7 +66,14 @@ def section(text: str, accessory: Block | None = None) -> Block:
 
 def sections(text: str) -> list[Block]:
     """A text of any length, as the number of paragraphs that it needs."""
-    pieces = text_fitting.split_text(visible(text), limits.SECTION_TEXT)
+    return shown_sections(visible(text))
+
+
+def shown_sections(shown: str) -> list[Block]:
+    """Like `sections`, for a text that has been through `visible` already."""
+    if text_fitting.utf16_length(shown) <= limits.SECTION_TEXT:
+        return [paragraph(shown)] if shown.strip() else []
+    pieces = text_fitting.split_text(shown, limits.SECTION_TEXT)
     return [paragraph(piece) for piece in pieces if piece.strip()]
 
 
@@ -89,23 +97,42 @@ def collapsed_container(title: str, blocks: Sequence[Block]) -> Block:
     }
 
 
-def heading_blocks(text: str) -> list[Block]:
-    """A text as a heading if it is one short line, else as paragraphs."""
-    if "\n" not in visible(text) and text_fitting.utf16_length(visible(text)) <= limits.HEADER_TEXT:
-        return [{"type": "header", "text": plain_text(text, limits.HEADER_TEXT)}]
-    return sections(text)
+def shown_heading(shown: str) -> list[Block]:
+    """A visible text as a heading if it is one short line, else as paragraphs."""
+    if "\n" in shown or text_fitting.utf16_length(shown) > limits.HEADER_TEXT:
+        return shown_sections(shown)
+    return [{"type": "header", "text": _plain(shown, limits.HEADER_TEXT)}]
 
 
 def small_text(text: str) -> Block:
     """One or more lines of small grey text."""
-    return {"type": "context", "elements": [plain_text(text, limits.CONTEXT_TEXT)]}
+    return shown_small_text(visible(text))
+
+
+def shown_small_text(shown: str, ours: str = "") -> Block:
+    """A visible text as small grey text, with our own mrkdwn beside it."""
+    return _small(_plain(shown, limits.CONTEXT_TEXT), ours)
+
+
+def small_mrkdwn(text: str, ours: str = "") -> Block:
+    """Our own mrkdwn as small grey text, with more of it beside it."""
+    return _small(mrkdwn(text), ours)
+
+
+def _small(text: Block, ours: str) -> Block:
+    return {"type": "context", "elements": [text, *([mrkdwn(ours)] if ours else [])]}
 
 
 def button(text: str, action_id: str, value: str, style: ButtonStyle = None) -> Block:
     """A button; ``value`` is the encoded control."""
+    return shown_button(visible(text), action_id, value, style)
+
+
+def shown_button(shown: str, action_id: str, value: str, style: ButtonStyle = None) -> Block:
+    """Like `button`, for a text that has been through `visible` already."""
     block: Block = {
         "type": "button",
-        "text": plain_text(text, limits.BUTTON_TEXT),
+        "text": _plain(shown, limits.BUTTON_TEXT),
         "action_id": action_id,
         "value": value,
     }

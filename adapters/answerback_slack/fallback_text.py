@@ -25,14 +25,22 @@ _MIN_CONTEXT_ROOM: Final = 40
 
 
 def fallback_text(
-    view: View, labels: Labels, names: Mapping[str, str] = people_text.NO_NAMES
+    view: View,
+    labels: Labels,
+    names: Mapping[str, str] = people_text.NO_NAMES,
+    audience: str | None = None,
 ) -> str:
-    """Render the view as one text that can be answered by typing; escaped, at most 4,000 units."""
+    """Render the view as one text that can be answered by typing; escaped, at most 4,000 units.
+
+    Args:
+        audience: who may answer and until when, as mrkdwn, if that is known already.
+    """
     first_line = escape_within(wording.asks_line(view, labels), _ASKER_ROOM)
     if view.outcome is not None:
         marks = people_text.attribution_format(names)
         first_line += f": {wording.ending_with_person(view, labels, marks)}"
-    audience = people_text.audience(view, labels, names)
+    if audience is None:
+        audience = people_text.audience(view, labels, names)
     if _needs_headline(view):
         audience = "\n".join(filter(None, (escape(view.headline), audience)))
     room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{first_line}\n{audience}\n")
@@ -72,10 +80,17 @@ def _question_text(view: View, prompt: Prompt, labels: Labels, room: int) -> str
     room -= text_fitting.utf16_length(choices) + bool(choices)
     text = escape_within(text, room)
     room -= text_fitting.utf16_length(text) + 1
-    context = blocks_to_text(fit_context(prompt, limits.MESSAGE_TEXT).blocks)
-    about = "\n".join(filter(str.strip, (asides_text(view, labels), context)))
-    about = escape_within(about, room) if room > _MIN_CONTEXT_ROOM else ""
+    about = _about(view, prompt, labels, room) if question.context or prompt.asides else ""
     return "\n".join(filter(str.strip, (text, about, choices)))
+
+
+def _about(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
+    """What was asked back and explained, and the context; nothing if there is too little room for it."""
+    if room <= _MIN_CONTEXT_ROOM:
+        return ""
+    context = blocks_to_text(fit_context(prompt, limits.MESSAGE_TEXT).blocks)
+    said = (asides_text(view, labels), context)
+    return escape_within("\n".join(filter(str.strip, said)), room)
 
 
 def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:

@@ -8,25 +8,37 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from answerback.core.form import AnswerType, Option, Question
-from answerback.core.view import Prompt
+from answerback.core.labels import Labels
+from answerback.core.view import Prompt, View
 from answerback.presentation import text_fitting
-from answerback.presentation.control_buttons import free_text_buttons, option_buttons
+from answerback.presentation.control_buttons import (
+    PlannedButton,
+    Verb,
+    free_text_buttons,
+    option_buttons,
+)
+from answerback.presentation.message_plan import NO_CONTROLS, Controls, MessageStyle, plan_message
 from answerback.presentation.option_controls import OptionLimits, is_several, selected_indexes
+from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import fits_line
 from answerback_base.sanitize import one_line, visible
-from answerback_chat.control_codec import Verb
 from answerback_slack import blocks as kit
 from answerback_slack import limits
 from answerback_slack.blocks import Block
-from answerback_slack.message_layout import MessageBuilder
+from answerback_slack.message_layout import button, buttons, controls_row, encode_control
 
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
 """Maximum lengths of a menu's labels, tried in this order until the modal fits."""
 _MAX_PREVIEW_BUTTONS: Final = 10
+_MIN_LIST_ROOM: Final = 500
+"""Units that are kept free for listing the options beside a menu of them."""
+_MIN_ITEM_ROOM: Final = 12
+"""Units for one of many options and the blank line after it; any less would be too short to be useful."""
 OPTION_LIMITS: Final = OptionLimits(
     button=28,  # clients may cut one near 30 characters
     label=limits.OPTION_TEXT,
@@ -34,42 +46,104 @@ OPTION_LIMITS: Final = OptionLimits(
 )
 
 
-def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
-    """Build the controls of the open question. A menu in the message may use at most ``room`` characters."""
+@dataclass(frozen=True)
+class OptionLayout:
+    """How the options of a question are offered."""
+
+    controls: Controls = NO_CONTROLS
+    is_beside: bool = False
+    """Whether each option is a text with its button next to it."""
+    menus: Sequence[Block] = ()
+    """The inputs in the message that choose options."""
+
+
+NO_OPTIONS: Final = OptionLayout()
+
+
+def lay_out(
+    view: View,
+    prompt: Prompt,
+    labels: Labels,
+    style: MessageStyle,
+    selected: Sequence[int] | None = None,
+) -> OptionLayout:
+    """Choose how to offer the options of the open question.
+
+    Args:
+        selected: the initial selection of a multi-select; None to start from the prefill.
+    """
     question = prompt.question
-    if OPTION_LIMITS.fits_sections(question):
-        return [
-            *_option_sections(builder, prompt, room),
-            *_row(builder, _text_buttons(builder, prompt)),
+    previews = sum(1 for each in question.options if each.preview)
+    buttons = min(previews, _MAX_PREVIEW_BUTTONS) * limits.BUTTON_TEXT
+    listed, hides = _listed_options(question), previews > _MAX_PREVIEW_BUTTONS
+    if OPTION_LIMITS.is_one_click(question):
+        beside = OPTION_LIMITS.fits_sections(question)
+        return OptionLayout(Controls(listed, hides=hides, units=buttons), beside)
+    chosen = selected_indexes(prompt, selected if is_several(prompt) else None)
+    menus = option_inputs(question, chosen, partial(_encode_menu, view), labels.choose)
+    units = kit.text_length(menus)
+    if len(question.options) > limits.BOXES:
+        spare = plan_message(view, labels, style, Controls(units=buttons)).spare
+        if units > spare - _MIN_LIST_ROOM:
+            menus, units, hides = [], 0, True
+        fitting = listed[: max(spare - units, 0) // _MIN_ITEM_ROOM]
+        listed, hides = fitting, hides or len(fitting) < len(listed)
+    return OptionLayout(Controls(listed, hides=hides, units=units + buttons), menus=menus)
+
+
+def _encode_menu(view: View, part: int) -> str:
+    return encode_control(view, Verb.CHOOSE, part)
+
+
+def _listed_options(question: Question) -> list[TextBlock]:
+    """Return the options to show as text: those with a button next to each, and those that no control shows in full."""
+    numbered = OPTION_LIMITS.needs_text_list(question)
+    if not numbered and not OPTION_LIMITS.fits_sections(question):
+        return []
+    return [
+        TextBlock(option_text(each), f"{number}. {{}}" if numbered else "{}", limits.SECTION_TEXT)
+        for number, each in enumerate(question.options, 1)
+    ]
+
+
+def option_blocks(
+    view: View, prompt: Prompt, labels: Labels, layout: OptionLayout, texts: Sequence[str]
+) -> list[Block]:
+    """Return the controls that choose an option.
+
+    Args:
+        texts: of the options, if each has its button next to it.
+    """
+    question, above = prompt.question, [*layout.menus]
+    made: list[Block] = []
+    if not OPTION_LIMITS.is_one_click(question):
+        submit = PlannedButton(labels.submit, Verb.SUBMIT_SELECTION, is_primary=True)
+        choose = PlannedButton(labels.choose, Verb.CHOOSE, is_primary=True)
+        made = [button(view, submit if layout.menus else choose)]
+    elif layout.is_beside:
+        beside = buttons(view, option_buttons(prompt, OPTION_LIMITS))
+        above = [
+            kit.paragraph(text) | {"accessory": each}
+            for text, each in zip(texts, beside, strict=True)
         ]
-    if OPTION_LIMITS.fits_buttons(question):
-        buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
-        return _row(builder, [*buttons, *_text_buttons(builder, prompt)])
-    selection = selected_indexes(prompt, builder.selected if is_several(prompt) else None)
-    encode = partial(builder.encode_control, Verb.CHOOSE)
-    in_message = option_inputs(question, selection, encode, builder.labels.choose)
-    if len(question.options) > limits.BOXES and kit.text_length(in_message) > room:
-        builder.shortened = True
-        buttons = [builder.control_button(builder.labels.choose, Verb.CHOOSE, primary=True)]
-        return [builder.controls_row("answer", buttons + _text_buttons(builder, prompt))]
-    submit = builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION, primary=True)
-    return [*in_message, builder.controls_row("answer", [submit, *_text_buttons(builder, prompt)])]
+    else:
+        made = buttons(view, option_buttons(prompt, OPTION_LIMITS))
+    made += buttons(view, free_text_buttons(prompt, labels, takes_note=question.notes))
+    return [*above, *controls_row(view, "answer", made), *_preview_buttons(view, labels, question)]
 
 
-def preview_buttons(builder: MessageBuilder, question: Question) -> list[Block]:
-    """A button for each option that has a preview; if there are too many, they are under "Show in full" instead."""
+def _preview_buttons(view: View, labels: Labels, question: Question) -> list[Block]:
+    """Return a button for each preview; if there are too many, they are under "Show in full" instead."""
     shown = [i for i, each in enumerate(question.options) if each.preview]
     if len(shown) > _MAX_PREVIEW_BUTTONS:
-        builder.shortened = True
         return []
-    labels = [f"{builder.labels.preview}: {one_line(question.options[i].label)}" for i in shown]
-    elements = [builder.control_button(labels[n], Verb.PREVIEW, i) for n, i in enumerate(shown)]
-    return [builder.controls_row("preview", elements)] if elements else []
-
-
-def lists_options(question: Question) -> bool:
-    """Whether the message lists the options as text above their controls."""
-    return not OPTION_LIMITS.fits_sections(question) and OPTION_LIMITS.needs_text_list(question)
+    named = (
+        PlannedButton(
+            f"{labels.preview}: {one_line(question.options[i].label)}", Verb.PREVIEW, str(i)
+        )
+        for i in shown
+    )
+    return controls_row(view, "preview", buttons(view, named))
 
 
 def numbered_options(question: Question) -> list[str]:
@@ -147,25 +221,3 @@ def _options(question: Question, length: int) -> list[Block]:
         )
         made.append(kit.option_object(label, str(index), each.description if fitting else None))
     return made
-
-
-def _row(builder: MessageBuilder, buttons: Sequence[Block]) -> list[Block]:
-    return [builder.controls_row("answer", buttons)] if buttons else []
-
-
-def _option_sections(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
-    """Each option's text with its button next to it; long texts share the space."""
-    options = prompt.question.options
-    numbered = OPTION_LIMITS.needs_text_list(prompt.question)
-    texts = numbered_options(prompt.question) if numbered else list(map(option_text, options))
-    share = min(room // len(texts), limits.SECTION_TEXT)
-    buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
-    return [
-        kit.section(builder.fit(text, share), each)
-        for text, each in zip(texts, buttons, strict=True)
-    ]
-
-
-def _text_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    planned = free_text_buttons(prompt, builder.labels, takes_note=prompt.question.notes)
-    return builder.buttons(planned)

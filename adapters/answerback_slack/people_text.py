@@ -14,6 +14,7 @@ from answerback.core.view import Line, View
 from answerback.core.walker import Person
 from answerback.presentation import answer_summary, attribution, durations, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, fill
+from answerback.presentation.message_plan import Markup
 from answerback_base.sanitize import visible
 from answerback_slack.blocks import Block, clock_mrkdwn, date_mrkdwn, escape, escape_within
 
@@ -33,14 +34,24 @@ def ending_mrkdwn(view: View, labels: Labels) -> str:
     """How the ask ended and by whom, as mrkdwn that fits a context block."""
     if view.outcome is None:
         raise AssertionError("only an ended ask has an ending")
+    how = wording.ending_with_person(view, labels, attribution_format(NO_NAMES))
+    waited = escape(durations.waited(view, labels))
+    return marked_ending(view, labels, f"{how} · {date_mrkdwn(view.outcome.at)}", waited)
+
+
+def marked_ending(view: View, labels: Labels, how: str, waited: str) -> str:
+    """Return how the ask ended, with a mark for that and whose the answers are.
+
+    Args:
+        how: by whom and when, as mrkdwn.
+        waited: after how long.
+    """
+    if view.outcome is None:
+        raise AssertionError("only an ended ask has an ending")
     status, source = wording.ending_status(view), view.outcome.source
     note = wording.source_note(source, labels) if source else None
     about = f" ({escape(note)})" if note and status is view.outcome.status else ""
-    ending = wording.ending_with_person(view, labels, attribution_format(NO_NAMES))
-    return (
-        f"{_MARKS[status or view.outcome.status]} {ending} · {date_mrkdwn(view.outcome.at)}{about}"
-        f" · {escape(durations.waited(view, labels))}"
-    )
+    return f"{_MARKS[status or view.outcome.status]} {how}{about} · {waited}"
 
 
 def person_mrkdwn(person: Person) -> str:
@@ -66,6 +77,31 @@ def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
         return names.get(who) if name is None else escape(text_fitting.shorten(name, NAME_ROOM))
 
     return AttributionFormat(_escape_sentence, responder, person_mrkdwn, date_mrkdwn, clock_mrkdwn)
+
+
+def shorten(text: str, most: int, _style: str = "") -> tuple[str, bool]:
+    """Make a text visible in at most ``most`` units; return it, and whether anything was left out."""
+    shown = visible(text)
+    # A character has at most two units.
+    kept = shown if 2 * len(shown) <= most else text_fitting.shorten(shown, most)
+    return kept, kept is not shown
+
+
+def _shorten_line(text: str, most: int) -> tuple[str, bool]:
+    return shorten(text.replace("\n", " "), most)
+
+
+MARKUP: Final = Markup(
+    attribution_format(NO_NAMES),
+    visible,
+    visible,
+    _shorten_line,
+    _shorten_line,
+    _shorten_line,
+    lambda line: line,
+    lambda line: line,
+)
+"""How Slack marks up the texts of a message: lines about people as mrkdwn, anything else as plain text in blocks."""
 
 
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:

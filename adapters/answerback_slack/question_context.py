@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, assert_never
 
 from answerback.core import markdown
+from answerback.core.labels import Labels
 from answerback.core.markdown import (
     Code,
     Heading,
@@ -23,7 +24,15 @@ from answerback.core.markdown import (
     Verbatim,
     append_link_addresses,
 )
-from answerback.presentation.context_layout import align_columns, has_plain_numbering
+from answerback.core.view import Prompt, View
+from answerback.presentation.context_layout import (
+    FittedBlocks,
+    RenderedContext,
+    align_columns,
+    fit_asides,
+    fit_context,
+    has_plain_numbering,
+)
 from answerback_slack.blocks import Block
 
 _RULE: Final = "────────"
@@ -35,6 +44,26 @@ def rich_text(blocks: Iterable[markdown.Block]) -> list[Block]:
     """Markdown blocks as one block of rich text; an empty list if there is nothing to show."""
     elements = [*_elements(blocks)]
     return [{"type": "rich_text", "elements": elements}] if elements else []
+
+
+class RichTextContext:
+    """Fits a context into rich text. Slack counts its characters without marks, so its text stands for its length."""
+
+    def render_context(self, prompt: Prompt, most: int) -> RenderedContext:
+        """Fit the context of a question into about ``most`` units."""
+        return _rendered(fit_context(prompt, most))
+
+    def render_asides(self, view: View, labels: Labels, most: int) -> RenderedContext:
+        """Fit what was asked back and explained into about ``most`` units."""
+        return _rendered(fit_asides(view, labels, most))
+
+
+CONTEXT: Final = RichTextContext()
+
+
+def _rendered(fitted: FittedBlocks) -> RenderedContext:
+    text = markdown.blocks_to_text(fitted.blocks) or _RULE
+    return RenderedContext(text if fitted.blocks else "", fitted)
 
 
 def literal_rich_text(text: str) -> list[Block]:

@@ -1,7 +1,7 @@
-"""Render a view as a Slack message: prompt, review or record. Pure: the same view gives the same message.
+"""Render a view as a Slack message. Pure: the same view gives the same message.
 
-Owns the layout of a message and how its space is divided. Shortened texts are one click away ("Show in full").
-Everything that an agent sent is plain text, in which nothing is live.
+`answerback.presentation.message_plan` says what is in it, here it becomes blocks. Everything that an agent sent is
+plain text, in which nothing is live.
 """
 
 from __future__ import annotations
@@ -12,30 +12,64 @@ from typing import Final
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Line, Prompt, View
-from answerback.presentation import answer_summary, text_fitting, wording
-from answerback.presentation.context_layout import fit_asides, fit_context
-from answerback.presentation.control_buttons import answer_buttons, more_buttons, walk_buttons
-from answerback.presentation.header_tag import header_tag
-from answerback_base.sanitize import as_json, one_line, visible
-from answerback_chat.control_codec import Verb
+from answerback.core.view import Prompt, View
+from answerback.presentation import wording
+from answerback.presentation.control_buttons import PlannedButton, Verb, answer_buttons
+from answerback.presentation.message_plan import (
+    Answering,
+    Answers,
+    Asides,
+    Context,
+    Controls,
+    Ending,
+    Heading,
+    MessagePlan,
+    MessageStyle,
+    Notes,
+    Options,
+    Part,
+    QuestionText,
+    ReplyText,
+    SoFar,
+    Submitting,
+    Summary,
+    plan_message,
+)
+from answerback.presentation.text_blocks import BlockFitter, TextBlock
+from answerback.presentation.text_fitting import utf16_length
+from answerback_base.sanitize import as_json, one_line
 from answerback_slack import blocks as kit
 from answerback_slack import fallback_text, limits, option_controls, people_text
 from answerback_slack.blocks import Block
 from answerback_slack.form_inputs import FORM_LIMITS, shows_schema_in_full
-from answerback_slack.message_layout import MessageBuilder
-from answerback_slack.question_context import literal_rich_text
+from answerback_slack.message_layout import (
+    button,
+    buttons,
+    controls_row,
+    encode_control,
+    paragraphs,
+)
+from answerback_slack.option_controls import NO_OPTIONS, OptionLayout
+from answerback_slack.question_context import CONTEXT, literal_rich_text, rich_text
 
-QUESTION_ROOM: Final = 4_500
-CONTEXT_ROOM: Final = 2_500
-ASIDES_ROOM: Final = 2_500
-SO_FAR_ITEM_ROOM: Final = 160
-PREFILL_ROOM: Final = 300
-REPLY_ROOM: Final = 3_000
-TITLE_ROOM: Final = 200
-RESERVED_ROOM: Final = 700
-"""Characters reserved for the row of Back, Reply and End Turn, with End Turn's confirmation dialog."""
-MIN_LIST_ROOM: Final = 500
+RESERVED: Final = 1_500
+"""Units reserved for the texts of buttons, with End Turn's confirmation dialog."""
+STYLE: Final = MessageStyle(
+    markup=people_text.MARKUP,
+    fitter=BlockFitter(
+        people_text.shorten, utf16_length, TextBlock("", most=4_500), TextBlock("", "\n➜ {}")
+    ),
+    context=CONTEXT,
+    budget=limits.BLOCKS_TEXT - RESERVED,
+    header=TextBlock(""),
+    question=TextBlock("", most=4_500),
+    selected=TextBlock(""),
+    prefill=TextBlock("", most=300),
+    most_context=2_500,
+    most_asides=2_500,
+    most_reply=3_000,
+)
+"""How a message is written. Its question, context and answers are limited because a longer one is hard to read."""
 MAX_EDIT_BUTTONS: Final = 15
 """With more answers, a review has one menu to edit them instead of a button each: a message has at most 50 blocks."""
 LONG_RECORD_ANSWERS: Final = 5
@@ -84,110 +118,106 @@ def render(
         selected: the initial selection of a multi-select; None to start from the question's prefill.
         collapse_long_records: whether the answers of a long record may be collapsed.
     """
-    builder = MessageBuilder(view, labels, names, selected)
+    style = STYLE.with_people(people_text.attribution_format(names))
+    layout = NO_OPTIONS
     if view.prompt is not None:
-        _add_prompt(builder, view.prompt)
-    elif view.outcome is None:
-        _add_summary(builder)
-    else:
-        _add_record(builder, collapse_long_records=collapse_long_records)
-    return Message(fallback_text.fallback_text(view, labels, names), builder.blocks)
+        layout = _lay_out(view, view.prompt, labels, style, selected)
+    elif view.is_review:
+        menus = _edit_menu(view, labels)
+        layout = OptionLayout(Controls(units=kit.text_length(menus)), menus=menus)
+    plan = plan_message(view, labels, style, layout.controls)
+    blocks = _compose(view, labels, plan, layout, collapse=collapse_long_records)
+    match plan.parts:
+        case [Heading(_, audience), *_]:
+            text = fallback_text.fallback_text(view, labels, names, audience)
+        case _:
+            text = fallback_text.fallback_text(view, labels, names)
+    return Message(text, blocks)
 
 
-# --- an open question ----------------------------------------------------------------------------
+def _compose(
+    view: View, labels: Labels, plan: MessagePlan, layout: OptionLayout, *, collapse: bool
+) -> list[Block]:
+    blocks: list[Block] = []
+    beside: list[str] = []
+    for part in plan.parts:
+        match part:
+            case Heading(asks, audience):
+                tag = next((p.header for p in plan.parts if isinstance(p, QuestionText)), "")
+                blocks.append(kit.shown_small_text(f"{asks} · {tag}" if tag else asks, audience))
+            case Options(texts) if layout.is_beside:
+                beside = texts
+            case Answering(prompt):
+                blocks += _answer_controls(view, prompt, labels, layout, beside)
+            case Answers(pairs):
+                blocks += _answers(view, labels, pairs, collapse=collapse)
+            case Submitting():
+                submit = PlannedButton(labels.submit, Verb.SUBMIT, is_primary=True)
+                blocks += [*layout.menus, *controls_row(view, "answer", [button(view, submit)])]
+            case _:
+                blocks += _texts(view, labels, part)
+    return [*blocks, *_ends(view, labels, plan)]
 
 
-def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
-    question = prompt.question
-    title = wording.asks_line(builder.view, builder.labels)
-    if tag := header_tag(question.header):
-        title = f"{title} · {tag.short}"
-        builder.shortened |= tag.is_cut
-    builder.add_asker_line(title, TITLE_ROOM)
-    _add_answers_so_far(builder)
-    builder.add_rich_text(fit_context(prompt, CONTEXT_ROOM))
-    builder.add_heading(question.text, QUESTION_ROOM)
-    _add_asides(builder)
-    room = builder.remaining_room - RESERVED_ROOM - MIN_LIST_ROOM
-    controls = _answer_controls(builder, prompt, room)
-    if option_controls.lists_options(question):
-        builder.add_items(
-            option_controls.numbered_options(question),
-            builder.remaining_room - kit.text_length(controls) - RESERVED_ROOM,
-        )
-    builder.blocks += controls
-    builder.blocks.append(_navigation(builder))
+def _texts(view: View, labels: Labels, part: Part) -> list[Block]:
+    """Return a part that has no controls."""
+    match part:
+        case SoFar(above, answers, answered_by):
+            return [kit.shown_small_text("\n".join((*above, *answers)), answered_by)]
+        case Context(rendered) | Asides(rendered):
+            return rich_text(rendered.fitted.blocks)
+        case QuestionText(_, text):
+            return kit.shown_heading(text)
+        case Summary(title, text, answered_by):
+            return [*kit.shown_heading(title), kit.shown_small_text(text, answered_by)]
+        case Ending(asked, how, at, waited, answered_by):
+            ending = people_text.marked_ending(view, labels, f"{how} · {at}", waited)
+            return [kit.shown_small_text(asked), kit.small_mrkdwn(ending, answered_by)]
+        case Options(texts):
+            return paragraphs(texts)
+        case Notes(texts):
+            return [kit.shown_small_text(text) for text in texts]
+        case ReplyText(text):
+            return kit.shown_sections(f"“{text}”")
+        case _:
+            raise AssertionError(f"{part} has controls")
 
 
-def _add_asides(builder: MessageBuilder) -> None:
-    room = min(ASIDES_ROOM, builder.remaining_room // 2)
-    builder.add_rich_text(fit_asides(builder.view, builder.labels, room))
+def _answers(
+    view: View, labels: Labels, pairs: list[tuple[str, str]], *, collapse: bool
+) -> list[Block]:
+    """Return all answers: in a review a few have a button each, and in a record many are collapsed."""
+    if view.outcome and len(pairs) == 1:
+        [(question, answer)] = pairs
+        return [*kit.shown_heading(question), *kit.shown_sections(answer.lstrip("\n"))]
+    texts = [*map("".join, pairs)]
+    if view.outcome and collapse and len(pairs) >= LONG_RECORD_ANSWERS:
+        title = labels.questions_answered.format(count=len(pairs))
+        return [kit.collapsed_container(title, paragraphs(texts))]
+    if not view.is_review or len(pairs) > MAX_EDIT_BUTTONS:
+        return paragraphs(texts)
+    blocks = []
+    for index, (text, line) in enumerate(zip(texts, view.lines, strict=True)):
+        blocks += kit.shown_sections(text)
+        if line.editable:
+            edit = PlannedButton(labels.edit, Verb.EDIT, str(index))
+            blocks[-1]["accessory"] = button(view, edit)
+    return blocks
 
 
-def _add_answers_so_far(builder: MessageBuilder) -> None:
-    if not builder.view.lines:
-        return
-
-    def line_of(line: Line) -> str:
-        text = f"{one_line(line.text)} ➜ {people_text.answer_text(line, builder.labels, ', ')}"
-        return builder.fit(one_line(text), SO_FAR_ITEM_ROOM)
-
-    recent, earlier = answer_summary.recent_answers(builder.view, line_of)
-    heading = [f"{builder.labels.answered_so_far}:"]
-    if earlier:
-        builder.shortened = True
-        heading.append(builder.labels.answered_earlier.format(count=earlier))
-    builder.add_small_text("\n".join([*heading, *recent]), answer_summary.MAX_RECENT_UNITS * 2)
-    builder.append_to_small_text(builder.answerer_line())
-
-
-def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
-    question = prompt.question
-    buttons = builder.buttons(answer_buttons(prompt, builder.labels))
-    if not buttons:
-        return [
-            *_prefill_note(builder, prompt),
-            *option_controls.build_controls(builder, prompt, room),
-            *option_controls.preview_buttons(builder, question),
-        ]
-    if question.answer_type is AnswerType.BOOLEAN:
-        return [builder.controls_row("answer", buttons)]
-    if question.answer_type is AnswerType.SCHEMA:
-        builder.shortened |= not shows_schema_in_full(builder.view, builder.labels)
-    return [
-        *_prefill_note(builder, prompt),
-        builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
+def _ends(view: View, labels: Labels, plan: MessagePlan) -> list[Block]:
+    """Return the buttons below the message."""
+    walk = [
+        button(view, each)
+        | (_confirmation(view, labels, each.label) if each.verb is Verb.END_TURN else {})
+        for each in plan.walk
     ]
+    more = buttons(view, (each._replace(argument="") for each in plan.more))
+    return controls_row(view, "walk" if walk else "full", [*walk, *more])
 
 
-def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    texts = answer_summary.prefill_texts(prompt, builder.labels)
-    return [kit.small_text(builder.fit(text, PREFILL_ROOM)) for text in texts]
-
-
-def _submit_unedited(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    """A Submit button for a prefill that is too long to edit in a modal, so that it can be accepted unchanged."""
-    prefill = prompt.prefill if prompt.other_text is None else prompt.other_text
-    text = prefill if isinstance(prefill, str) else as_json(prefill)
-    if text_fitting.utf16_length(text) <= FORM_LIMITS.editable:
-        return []
-    return [builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION)]
-
-
-def _navigation(builder: MessageBuilder) -> Block:
-    made = [
-        builder.button(each)
-        | (_confirmation(builder, each.label) if each.verb is Verb.END_TURN else {})
-        for each in walk_buttons(builder.view, builder.labels)
-    ]
-    if builder.shortened or builder.view.approval:
-        made.append(builder.control_button(builder.more, Verb.SHOW_IN_FULL))
-    return builder.controls_row("walk", made)
-
-
-def _confirmation(builder: MessageBuilder, label: str) -> Block:
-    labels = builder.labels
-    text = wording.end_turn_text(builder.view.label, labels, deny=builder.view.approval)
+def _confirmation(view: View, labels: Labels, label: str) -> Block:
+    text = wording.end_turn_text(view.label, labels, deny=view.approval)
     return {
         "confirm": {
             "title": kit.plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),
@@ -199,74 +229,48 @@ def _confirmation(builder: MessageBuilder, label: str) -> Block:
     }
 
 
-# --- review and record ---------------------------------------------------------------------------
+def _lay_out(
+    view: View, prompt: Prompt, labels: Labels, style: MessageStyle, selected: Sequence[int] | None
+) -> OptionLayout:
+    if prompt.question.answer_type is AnswerType.SCHEMA:
+        return OptionLayout(Controls(hides=not shows_schema_in_full(view, labels)))
+    if not prompt.question.options:
+        return NO_OPTIONS
+    return option_controls.lay_out(view, prompt, labels, style, selected)
 
 
-def _add_summary(builder: MessageBuilder) -> None:
-    """Add all answers, to review and submit them or to confirm them."""
-    view, labels, lines = builder.view, builder.labels, builder.view.lines
-    builder.add_asker_line(wording.asks_line(view, labels), TITLE_ROOM)
-    if view.confirmation:
-        builder.add_rich_text(fit_context(view.confirmation.about, CONTEXT_ROOM))
-    builder.add_heading(wording.summary_title(view, labels), limits.HEADER_TEXT)
-    builder.add_small_text(wording.summary_text(view, labels), TITLE_ROOM)
-    builder.append_to_small_text(builder.answerer_line())
-    _add_asides(builder)
-    room = builder.remaining_room - RESERVED_ROOM * 2
-    entries = [people_text.question_and_answer(line, labels) for line in lines]
-    if len(lines) <= MAX_EDIT_BUTTONS and view.is_review:
-        for index, text in enumerate(entries):
-            builder.add_items([text], room // len(lines))
-            if lines[index].editable:
-                builder.blocks[-1]["accessory"] = builder.control_button(
-                    labels.edit, Verb.EDIT, index
-                )
-    elif view.confirmation:
-        builder.add_items(entries, room)
-    else:
-        menu = _edit_menu(builder)
-        builder.add_items(entries, room - kit.text_length(menu))
-        builder.blocks.append(menu)
-    if view.is_review:
-        submit = builder.control_button(labels.submit, Verb.SUBMIT, primary=True)
-        builder.blocks.append(builder.controls_row("answer", [submit]))
-    builder.blocks.append(_navigation(builder))
+def _answer_controls(
+    view: View, prompt: Prompt, labels: Labels, layout: OptionLayout, texts: Sequence[str]
+) -> list[Block]:
+    """Return the controls that answer the open question.
+
+    Args:
+        texts: of the options, if each has its button next to it.
+    """
+    planned = answer_buttons(prompt, labels)
+    if not planned:
+        return option_controls.option_blocks(view, prompt, labels, layout, texts)
+    if prompt.prefill is not None and prompt.question.answer_type is not AnswerType.BOOLEAN:
+        text = prompt.prefill if isinstance(prompt.prefill, str) else as_json(prompt.prefill)
+        if utf16_length(text) > FORM_LIMITS.editable:
+            # It is too long to be edited in a modal, and can still be accepted unchanged.
+            planned.append(PlannedButton(labels.submit, Verb.SUBMIT_SELECTION))
+    return controls_row(view, "answer", buttons(view, planned))
 
 
-def _edit_menu(builder: MessageBuilder) -> Block:
-    label = builder.labels.edit
+def _edit_menu(view: View, labels: Labels) -> list[Block]:
+    """Return the menu that edits one of many answers; nothing if each has a button."""
+    if len(view.lines) <= MAX_EDIT_BUTTONS:
+        return []
     options = [
         kit.option_object(one_line(line.text), str(index))
-        for index, line in enumerate(builder.view.lines)
+        for index, line in enumerate(view.lines)
         if line.editable
     ]
-    menu = kit.choice("static_select", str(Verb.EDIT), options, (), label)
-    return {"type": "actions", "block_id": builder.encode_control(Verb.EDIT), "elements": [menu]}
-
-
-def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None:
-    view, labels = builder.view, builder.labels
-    builder.add_small_text(wording.asks_line(view, labels), TITLE_ROOM)
-    builder.shortened |= any(line.question.context for line in view.lines)
-    if len(view.lines) == 1:
-        builder.add_heading(view.lines[0].question.text, QUESTION_ROOM)
-        builder.add_paragraphs(f"➜ {people_text.answer_text(view.lines[0], labels)}", QUESTION_ROOM)
-    else:
-        start = len(builder.blocks)
-        room = builder.remaining_room - REPLY_ROOM - RESERVED_ROOM
-        builder.add_items(
-            [people_text.question_and_answer(line, labels) for line in view.lines], room
-        )
-        answers = builder.blocks[start:]
-        if collapse_long_records and len(view.lines) >= LONG_RECORD_ANSWERS:
-            title = labels.questions_answered.format(count=len(view.lines))
-            builder.blocks[start:] = [kit.collapsed_container(title, answers)]
-    if view.reply is not None:
-        builder.add_paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
-    builder.blocks.append(
-        {"type": "context", "elements": [kit.mrkdwn(people_text.ending_mrkdwn(view, labels))]}
-    )
-    builder.append_to_small_text(builder.answerer_line())
-    planned = more_buttons(view, labels, labels.details if builder.shortened else None)
-    if made := builder.buttons(each._replace(argument="") for each in planned):
-        builder.blocks.append(builder.controls_row("full", made))
+    menu = kit.choice("static_select", str(Verb.EDIT), options, (), labels.edit)
+    row: Block = {
+        "type": "actions",
+        "block_id": encode_control(view, Verb.EDIT),
+        "elements": [menu],
+    }
+    return [row]

@@ -82,6 +82,7 @@ class PlannedButton(NamedTuple):
     """A button, before a platform renders it."""
 
     label: str
+    """In one line, with what people could not see made visible."""
     verb: Verb
     argument: str = ""
     is_primary: bool = False
@@ -123,7 +124,8 @@ def free_text_buttons(prompt: Prompt, labels: Labels, *, takes_note: bool) -> li
     planned = []
     if prompt.question.other:
         is_primary = prompt.other_text is not None
-        planned.append(PlannedButton(prompt.other_label(labels), Verb.OTHER, "", is_primary))
+        label = one_line(prompt.other_label(labels))
+        planned.append(PlannedButton(label, Verb.OTHER, "", is_primary))
     if takes_note:
         is_primary = prompt.note is not None
         planned.append(PlannedButton(labels.answer_with_note, Verb.NOTE, "", is_primary))

@@ -126,13 +126,14 @@ class Context(NamedTuple):
 
 
 class QuestionText(NamedTuple):
-    """The question, with its header in front."""
+    """The question, and its header, which stands in front."""
 
+    header: str
     text: str
 
     @property
     def lines(self) -> tuple[str, ...]:
-        return tuple(self)
+        return (f"{self.header}{self.text}",)
 
 
 class Asides(NamedTuple):
@@ -285,27 +286,28 @@ class _Plan:
         self.add_heading()
         if self.view.lines:
             self._add_answers_so_far()
-        self._fit_asides(prompt, 3)
+        if prompt.asides:
+            self._fit_asides(3)
         tag = header_tag(question.header) if question.header else None
-        listed = controls.listed
-        blocks = [
-            style.header._replace(raw=tag.short if tag else ""),
-            style.question._replace(raw=question.text),
-            *listed,
-            style.selected._replace(raw=controls.selected),
-            *(
-                style.prefill._replace(raw=text)
-                for text in answer_summary.prefill_texts(prompt, self.labels)
-            ),
-        ]
         self.is_cut |= controls.hides or (tag is not None and tag.is_cut)
-        header, text, *others = self._fit_around_context(prompt, blocks)
-        self._add_context()
-        self.parts.append(QuestionText(header + text))
-        self._add_asides()
-        if listed:
-            self.parts.append(Options(others[: len(listed)]))
-        if notes := [*filter(None, others[len(listed) :])]:
+        asked = [style.header._replace(raw=tag.short)] if tag else []
+        asked.append(style.question._replace(raw=question.text))
+        prefilled = answer_summary.prefill_texts(prompt, self.labels)
+        below = [
+            *controls.listed,
+            *([style.selected._replace(raw=controls.selected)] if controls.selected else []),
+            *(style.prefill._replace(raw=text) for text in prefilled),
+        ]
+        texts, others = self._fit_around_context(prompt, asked, below)
+        if self.context.text:
+            self.parts.append(Context(self.context))
+        self.parts.append(QuestionText(texts[0] if tag else "", texts[-1]))
+        if self.asides.text:
+            self.parts.append(Asides(self.asides))
+        count = len(controls.listed)
+        if count:
+            self.parts.append(Options(others[:count]))
+        if notes := [*filter(None, others[count:])]:
             self.parts.append(Notes(notes))
         self.parts.append(Answering(prompt))
 
@@ -321,12 +323,16 @@ class _Plan:
         self._take(*summary)
         if view.confirmation is not None:
             about = view.confirmation.about
-            self._fit_asides(about, 4)
-            self.context = self._render_context(about, self.left // 2)
-            self._take(self.context.text)
-        self._add_context()
+            if about.asides:
+                self._fit_asides(4)
+            if about.question.context:
+                self.context = self._render_context(about, self.left // 2)
+                self._take(self.context.text)
+        if self.context.text:
+            self.parts.append(Context(self.context))
         self.parts.append(summary)
-        self._add_asides()
+        if self.asides.text:
+            self.parts.append(Asides(self.asides))
         self._add_answers(numbered=True)
         if view.is_review:
             self.parts.append(Submitting())
@@ -356,9 +362,11 @@ class _Plan:
 
     def finish(self) -> MessagePlan:
         """Return the plan, with its buttons."""
-        labels = self.labels
-        of_texts = self.context.more_label(labels) or self.asides.more_label(labels)
-        more = labels.details if self.is_cut else of_texts
+        labels, more = self.labels, None
+        if self.is_cut:
+            more = labels.details
+        elif self.context.text or self.asides.text:
+            more = self.context.more_label(labels) or self.asides.more_label(labels)
         return MessagePlan(
             tuple(self.parts),
             walk_buttons(self.view, labels),
@@ -419,37 +427,43 @@ class _Plan:
         line = attribution.answered_by_line(self.view, self.labels, markup.people)
         return line and markup.quiet(line)
 
-    def _fit_around_context(self, prompt: Prompt, blocks: Sequence[TextBlock]) -> list[str]:
-        """Fit the texts and the context: the texts may take half of what is left, and the context takes the rest."""
-        self.context = self._render_context(prompt, self.left // 2)
-        taken = self.style.fitter.length(self.context.text) if self.context.text else 0
-        texts, cut = self.style.fitter.fit(blocks, self.left - taken)
-        self.is_cut |= cut
-        self._take(*texts)
+    def _fit_around_context(
+        self, prompt: Prompt, asked: Sequence[TextBlock], below: Sequence[TextBlock]
+    ) -> tuple[list[str], list[str]]:
+        """Fit the context and the texts: these may take half of what is left, and the context takes the rest.
+
+        Args:
+            asked: the question, which has half of that even if there are many options.
+            below: what stands below it.
+        """
+        room = self.left
+        if prompt.question.context:
+            self.context = self._render_context(prompt, self.left // 2)
+            room -= self.style.fitter.length(self.context.text)
+        texts = self._fit(asked, room // 2 if below else room)
+        others = self._fit(below, room - sum(map(self.style.fitter.length, texts)))
         if not self.context.fitted.whole:
             self.context = self._render_context(prompt, self.left)
         self._take(self.context.text)
+        return texts, others
+
+    def _fit(self, blocks: Sequence[TextBlock], room: int) -> list[str]:
+        """Fit texts into ``room``, and take them from what is left."""
+        if not blocks:
+            return []
+        texts, cut = self.style.fitter.fit(blocks, room)
+        self.is_cut |= cut
+        self._take(*texts)
         return texts
 
     def _render_context(self, prompt: Prompt, most: int) -> RenderedContext:
-        if not prompt.question.context:
-            return NOTHING_TO_RENDER
         return self.style.context.render_context(prompt, _least(most, self.style.most_context))
 
-    def _add_context(self) -> None:
-        if self.context.text:
-            self.parts.append(Context(self.context))
-
-    def _fit_asides(self, prompt: Prompt, share: int) -> None:
+    def _fit_asides(self, share: int) -> None:
         """Fit what was asked back and explained into a share of what is left."""
-        if prompt.asides:
-            most = min(self.style.most_asides, self.left // share)
-            self.asides = self.style.context.render_asides(self.view, self.labels, most)
-            self._take(self.asides.text)
-
-    def _add_asides(self) -> None:
-        if self.asides.text:
-            self.parts.append(Asides(self.asides))
+        most = min(self.style.most_asides, self.left // share)
+        self.asides = self.style.context.render_asides(self.view, self.labels, most)
+        self._take(self.asides.text)
 
     def _shorten(self, text: str, most: int) -> str:
         """Shorten a text to at most ``most`` units, and take them from what is left."""
@@ -460,8 +474,8 @@ class _Plan:
 
     def _take(self, *texts: str) -> None:
         """Take texts, and a line end below each, from what is left."""
-        length = self.style.fitter.length
-        self.left -= sum(length(text) + 1 for text in texts if text)
+        for text in filter(None, texts):
+            self.left -= self.style.fitter.length(text) + 1
 
 
 def _least(most: int, limit: int | None) -> int:

@@ -31,7 +31,8 @@ def shorten(text: str, limit: int) -> str:
     """Return the text if it has at most ``limit`` units, else its beginning and an ellipsis; without room, nothing."""
     if limit <= 0:
         return ""
-    if utf16_length(text) <= limit:
+    # A character has at most two units.
+    if 2 * len(text) <= limit or utf16_length(text) <= limit:
         return text
     return text[: _cut(text, limit - 1)].rstrip() + ELLIPSIS
 

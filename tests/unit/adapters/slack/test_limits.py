@@ -63,7 +63,7 @@ def test_a_small_text() -> None:
 
 @edge("HEADER_TEXT")
 def test_a_heading() -> None:
-    [short], [long] = (blocks.heading_blocks("x" * length) for length in (150, 151))
+    [short], [long] = (blocks.shown_heading("x" * length) for length in (150, 151))
     assert [short["type"], long["type"]] == ["header", "section"]
     assert is_accepted(short)
     assert is_accepted(long)

@@ -24,11 +24,10 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation.form_spec import Entry
 from answerback_chat.control_codec import Verb
-from answerback_slack import fallback_text, modals, people_text, private_notes
+from answerback_slack import blocks, fallback_text, modals, people_text, private_notes
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack
-from answerback_slack.message_layout import MessageBuilder
-from answerback_slack.render import render
+from answerback_slack.render import RESERVED, STYLE, render
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import units
@@ -68,11 +67,8 @@ def asked(question: Question) -> Ask:
 
 @edge("BLOCKS_TEXT")
 def test_the_total_text_of_a_message() -> None:
-    sheet = MessageBuilder(view_of(single_question_ask(TEXT)), LABELS)
-    assert sheet.remaining_room == 12_000
-    sheet.add_paragraphs("x" * 12_000, sheet.remaining_room)
-    assert (sheet.remaining_room, sheet.shortened) == (0, False)
-    assert is_accepted(*sheet.blocks)
+    assert STYLE.budget + RESERVED == 12_000
+    assert is_accepted(*blocks.sections("x" * 12_000))
     for length in (11_000, 40_000):
         made = (Option(value="v", label="x", description="y" * length),)
         ask = single_question_ask(MULTI, options=made, text="x" * 20_000, context="x" * 20_000)

@@ -220,7 +220,7 @@ async def test_the_record_of_a_permission_says_what_was_done(up: Rig) -> None:
     assert ask.question is not None
     await up.ada.click(up.live(ask), ask.question.options[0].label)
     ask = await up.shown(ask)
-    _, headline, question, *_ = up.ada.sees(up.live(ask)).texts
+    _, _, headline, question, *_ = up.ada.sees(up.live(ask)).texts
     assert headline == view_of(ask, LABELS).headline != question
 
 

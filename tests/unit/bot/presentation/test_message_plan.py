@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 
 import answerback_discord.render
+import answerback_slack.render
 import answerback_telegram.render
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -33,6 +34,7 @@ from answerback_testing.message_cases import CUT, KINDS, MESSAGE_CASES, PHASES
 LABELS: Final = Labels()
 STYLES: Final[dict[str, MessageStyle]] = {
     "discord": answerback_discord.render.STYLE,
+    "slack": answerback_slack.render.STYLE,
     "telegram": answerback_telegram.render.STYLE,
 }
 ASKS: Final = {name: ask for group in MESSAGE_CASES.values() for name, ask in group.items()}
