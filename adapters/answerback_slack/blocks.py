@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from answerback.presentation import text_fitting
 from answerback.presentation.attribution import utc_clock, utc_time
 from answerback_base.sanitize import visible
 from answerback_slack import limits
 
+_MOST_ESCAPED: Final = 10
+"""Units that a character has at most once it is visible and escaped, as ``⟨U+E0001⟩``."""
 ButtonStyle: TypeAlias = Literal["primary", "danger"] | None
 """The style of a button; None for the default."""
 Block = dict[str, object]
@@ -47,6 +49,8 @@ def escape_within(text: str, limit: int) -> str:
 
     Empty if not even one character fits.
     """
+    if _MOST_ESCAPED * len(text) <= limit:
+        return escape(text)
     # The visible text has at least half as many characters: a line end of two characters becomes one.
     shown = visible(text[: 2 * max(limit, 0) + 2])
     made, room = escape(text_fitting.shorten(shown, limit)), limit

@@ -13,6 +13,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.asides import asides_text
 from answerback.presentation.context_layout import fit_context
+from answerback.presentation.message_plan import Heading
 from answerback.presentation.option_controls import chosen_indexes
 from answerback_base.headline_text import fit
 from answerback_slack import limits, option_controls, people_text
@@ -28,19 +29,19 @@ def fallback_text(
     view: View,
     labels: Labels,
     names: Mapping[str, str] = people_text.NO_NAMES,
-    audience: str | None = None,
+    heading: Heading | None = None,
 ) -> str:
     """Render the view as one text that can be answered by typing; escaped, at most 4,000 units.
 
     Args:
-        audience: who may answer and until when, as mrkdwn, if that is known already.
+        heading: that of the message, if it has one.
     """
-    first_line = escape_within(wording.asks_line(view, labels), _ASKER_ROOM)
+    asks = heading.asks if heading else wording.asks_line(view, labels)
+    audience = heading.audience if heading else people_text.audience(view, labels, names)
+    first_line = escape_within(asks, _ASKER_ROOM)
     if view.outcome is not None:
         marks = people_text.attribution_format(names)
         first_line += f": {wording.ending_with_person(view, labels, marks)}"
-    if audience is None:
-        audience = people_text.audience(view, labels, names)
     if _needs_headline(view):
         audience = "\n".join(filter(None, (escape(view.headline), audience)))
     room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{first_line}\n{audience}\n")

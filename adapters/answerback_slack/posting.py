@@ -69,7 +69,8 @@ class MessageRef:
         channel = (stored or {}).get("channel")
         if stored is None or not isinstance(channel, str):
             return None
-        ts, thread, at, replaced_ts = (stored.get(key) for key in ("ts", "thread", "at", "dead"))
+        ts, thread = stored.get("ts"), stored.get("thread")
+        at, replaced_ts = stored.get("at"), stored.get("dead")
         return cls(
             channel,
             ts if isinstance(ts, str) else None,
@@ -166,8 +167,7 @@ class Posting(LiveMessages[MessageRef, Message]):
             self.calls.raise_if_limited("chat.update")
 
     async def render(self, ask: Ask) -> Message:
-        view = await self.names.name_people(self._view(ask))
-        names = await self.names.look_up(view)
+        view, names = await self.names.name_all(self._view(ask))
         selected = await self.selections.load(ask) if ask.asides else None
         return render(
             view, self.labels, names, selected, collapse_long_records=self._containers.is_on
@@ -215,16 +215,14 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def _replace_blocks(self, ref: MessageRef, message: Message) -> MessageRef:
         """Edit the message; if Slack refuses to replace rich text with other blocks, include rich text."""
-        rich = message.with_rich_text()
-        if rich is message:
-            return await self._update(ref, message)
         if self._replacing.is_on:
             try:
                 return await self._update(ref, message)
             except DestinationGoneError as error:
-                if not self._replacing.turn_off_if_unsupported(error):
+                has_rich_text = message.with_rich_text() is message
+                if has_rich_text or not self._replacing.turn_off_if_unsupported(error):
                     raise
-        return await self._update(ref, rich)
+        return await self._update(ref, message.with_rich_text())
 
     async def replacement_ref(self, ask: Ask, ref: MessageRef) -> MessageRef:
         return replace(ref, ts=None, replaced_ts=ref.ts, since=None)
@@ -265,7 +263,7 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
         url = await self._url(ask, ref)
-        view = await self.names.name_people(view_of(ask))
+        view, _ = await self.names.name_all(view_of(ask))
         ending = people_text.ending_mrkdwn(view, self.labels)
         closed = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), closed)

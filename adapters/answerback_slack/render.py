@@ -127,12 +127,8 @@ def render(
         layout = OptionLayout(Controls(units=kit.text_length(menus)), menus=menus)
     plan = plan_message(view, labels, style, layout.controls)
     blocks = _compose(view, labels, plan, layout, collapse=collapse_long_records)
-    match plan.parts:
-        case [Heading(_, audience), *_]:
-            text = fallback_text.fallback_text(view, labels, names, audience)
-        case _:
-            text = fallback_text.fallback_text(view, labels, names)
-    return Message(text, blocks)
+    heading = plan.parts[0] if isinstance(plan.parts[0], Heading) else None
+    return Message(fallback_text.fallback_text(view, labels, names, heading), blocks)
 
 
 def _compose(

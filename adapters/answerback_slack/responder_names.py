@@ -39,31 +39,35 @@ class ResponderNames:
         self._calls, self._timeout = calls, timeout
         self._lookups = CoalescedLookups("slack name of", self._fetch, _ttl_seconds)
 
-    async def look_up(self, view: View) -> Mapping[str, str]:
-        """Look up the names of a view's responders, as mrkdwn by id. Responders without a known name are left out."""
-        ids = [responder for responder in view.responders[:MAX_NAMED] if is_id(responder)]
-        if view.mention:
-            return {responder: mention(responder) for responder in ids}
-        return {
-            responder: escape(shorten(name, NAME_ROOM))
-            for responder, name in (await self._names(ids)).items()
-        }
+    async def name_all(self, view: View) -> tuple[View, Mapping[str, str]]:
+        """Return the view with the people in it named as its responders are, and the names of these, as mrkdwn by id.
 
-    async def name_people(self, view: View) -> View:
-        """Return the view with the people in it named as its responders are: payloads only have their handles."""
-        people = {person.user_id: None for person in _people(view) if _has_only_handle(person)}
-        return _rename_people(view, await self._names([*people][:MAX_PEOPLE])) if people else view
+        Payloads only have people's handles. Responders without a known name are left out.
+        """
+        responders = [each for each in view.responders[:MAX_NAMED] if is_id(each)]
+        people = dict.fromkeys(each.user_id for each in _people(view) if _has_only_handle(each))
+        named = [] if view.mention else responders
+        names = await self._names([*dict.fromkeys([*named, *[*people][:MAX_PEOPLE]])])
+        if view.mention:
+            shown = {each: mention(each) for each in responders}
+        else:
+            shown = {
+                each: escape(shorten(names[each], NAME_ROOM))
+                for each in responders
+                if each in names
+            }
+        return _rename_people(view, names) if people else view, shown
 
     async def _names(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Look up people and groups by id; those without a known name are left out."""
-        keys = {each: _ALL_GROUPS if each.startswith("@") else each for each in ids}
-        tasks = {key: self._lookups.start(key) for key in keys.values()}
+        tasks = {}
+        for each in ids:
+            key = _ALL_GROUPS if each.startswith("@") else each
+            tasks[each] = self._lookups.start(key)
         if tasks:
-            await asyncio.wait(tasks.values(), timeout=self._timeout)
-        names = {
-            each: tasks[key].result().get(each) for each, key in keys.items() if tasks[key].done()
-        }
-        return {each: name for each, name in names.items() if name}
+            await asyncio.wait(set(tasks.values()), timeout=self._timeout)
+        found = {each: task.result().get(each) for each, task in tasks.items() if task.done()}
+        return {each: name for each, name in found.items() if name}
 
     async def stop(self) -> None:
         await self._lookups.stop()

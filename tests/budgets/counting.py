@@ -49,10 +49,13 @@ class Counter:
     counts: Counts = field(default_factory=dict)
     reached: dict[str, Counts] = field(default_factory=dict)
     """The counts up to the commit, and up to each response, by its path."""
+    shown: Counts = field(default_factory=dict)
+    """The files, and the calls of the project's own functions, up to the commit that notes what people see."""
     calls: dict[str, int] = field(default_factory=dict)
     """How often each function was called, to explain a difference."""
     _running: bool = False
     _wrote: bool = False
+    _own_calls: int = 0
     _files: set[str] = field(default_factory=set)
 
     def install(self) -> None:
@@ -81,7 +84,7 @@ class Counter:
 
     def begin(self) -> None:
         """Start counting."""
-        self.reached = {}
+        self.reached, self.shown = {}, {}
         self._reset()
         self._wrote, self._running = False, True
 
@@ -93,6 +96,7 @@ class Counter:
     def _reset(self) -> None:
         self.counts = dict.fromkeys(("calls", "statements", "commits", "encodings"), 0)
         self.calls = {}
+        self._own_calls = 0
         self._files = set()
 
     def snapshot(self) -> Counts:
@@ -114,6 +118,7 @@ class Counter:
         elif _starts(frame):
             if code.co_filename.startswith(_OURS):
                 self._files.add(code.co_filename)
+                self._own_calls += 1
                 self._count_call("{}:{}".format(*_place(frame)))
             elif caller is not None and caller.f_code.co_filename.startswith(_OURS):
                 self._files.add(caller.f_code.co_filename)
@@ -146,6 +151,8 @@ class Counter:
         self.counts["commits"] += commits
         self._wrote |= _WRITES_AN_ASK.search(statement) is not None
         if commits and self._wrote:
+            if "commit" in self.reached and not self.shown:
+                self.shown = {"calls": self._own_calls, "files": len(self._files)}
             self.reached.setdefault("commit", self.snapshot())
 
 

@@ -23,7 +23,7 @@ _LONGEST: Final = 240.0
 
 
 def measured(part: str, url: str | None, *arguments: str) -> dict[str, Any]:
-    """Return the numbers of one of `PARTS`, or the ``calls`` of a journey by function.
+    """Return the numbers of one of `PARTS`, the ``way`` of a click, or the ``calls`` of a journey by function.
 
     Args:
         url: of an empty database, by default an SQLite file.
@@ -76,6 +76,7 @@ if __name__ == "__main__":
     measuring: dict[str, Callable[..., Coroutine[Any, Any, object]]] = {
         "journeys": journeys.measure,
         "memory": memory.measure,
+        "way": journeys.way,
         "calls": journeys.calls,
     }
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

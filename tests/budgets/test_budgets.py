@@ -13,6 +13,10 @@ from tests.budgets import measure, table
 from tests.meta.project import ROOT
 from tests.postgres import STORES, Server
 
+MOST_FILES = 60
+"""Files that a click in Slack passes until it is noted that the message shows it."""
+MOST_CALLS = 600
+"""Calls of the project's own functions on that way."""
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
 
@@ -64,6 +68,13 @@ def store(request: pytest.FixtureRequest) -> Store:
 
 def test_each_journey_stays_within_its_budget(store: Store) -> None:
     store.check("journeys")
+
+
+def test_a_click_passes_few_files_and_functions_until_it_is_shown() -> None:
+    """One person can follow it: these bounds are not raised by `make budgets`."""
+    way = measure.measured("way", None)
+    assert way["files"] <= MOST_FILES, f"{way}: a part that a message does not have needs no file"
+    assert way["calls"] <= MOST_CALLS, f"{way}: see `python -m tests.budgets calls`"
 
 
 def test_a_start_loads_no_more_modules_than_its_budget(store: Store) -> None:

@@ -191,6 +191,11 @@ class Ask(StrictDataclass):
         return self.walk.phase is Phase.CONFIRMATION and self.outcome is None
 
     @property
+    def may_have_copies(self) -> bool:
+        """Whether people may have to see it in chats of their own: those who confirm its answers, or did."""
+        return bool(self.copies) or self.confirming
+
+    @property
     def waits_for(self) -> tuple[str, ...]:
         """The ids of those whom the ask waits for: those who may confirm its answers, or else those who may answer."""
         is_limited = self.confirmers or self.confirmers_elsewhere

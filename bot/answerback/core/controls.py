@@ -22,14 +22,14 @@ class Control(StrEnum):
 
 def controls_of(ask: Ask) -> tuple[Control, ...]:
     """Return the controls that an ask has now."""
-    if not ask.open:
+    if ask.outcome is not None:
         return ()
-    back = bool(ask.walk.answerers) if ask.confirming else walker.can_go_back(ask.form, ask.walk)
-    asks_back = bool(ask.request.accepts) and can_ask_back(ask)
-    first = (Control.CONFIRM, Control.OBJECT) if ask.confirming else ()
-    moves = (*[Control.BACK] * back, *[Control.ASK_BACK] * asks_back)
-    reply = () if ask.confirming else (Control.REPLY,)
-    return (*first, *moves, *reply, Control.END_TURN)
+    asks_back = (Control.ASK_BACK,) if ask.request.accepts and can_ask_back(ask) else ()
+    if ask.confirming:
+        back = (Control.BACK,) if ask.walk.answerers else ()
+        return (Control.CONFIRM, Control.OBJECT, *back, *asks_back, Control.END_TURN)
+    back = (Control.BACK,) if walker.can_go_back(ask.request.form, ask.walk) else ()
+    return (*back, *asks_back, Control.REPLY, Control.END_TURN)
 
 
 def memory_key(ask: Ask) -> tuple[str, str, str, str, str] | None:
@@ -37,9 +37,10 @@ def memory_key(ask: Ask) -> tuple[str, str, str, str, str] | None:
 
     None if it cannot be: the question has to offer it, and the turn to have an id.
     """
-    request, question = ask.request, ask.question
+    request = ask.request
     if request.conversation is None or request.turn is None:
         return None
+    question = ask.question
     if question is None or not question.can_be_remembered:
         return None
     agent, tool = request.agent or "", ask.form.tool or ""
@@ -48,4 +49,4 @@ def memory_key(ask: Ask) -> tuple[str, str, str, str, str] | None:
 
 def offers_to_remember(ask: Ask) -> bool:
     """Return whether people may have an answer remembered: one that others have yet to confirm must not count alone."""
-    return ask.form.confirmation is None and memory_key(ask) is not None
+    return ask.request.form.confirmation is None and memory_key(ask) is not None

@@ -206,39 +206,44 @@ class View(NamedTuple):
 
 def asker_label(ask: Ask) -> str:
     """Return who asks: the label configured for the open question (or for all), else its tool, else the agent."""
-    request, question = ask.request, ask.question
-    shown = (question,) if question is not None else request.form.questions
-    labels = {request.prompt_labels.get(each.id) for each in shown}
-    configured = labels.pop() if len(labels) == 1 else None
+    request = ask.request
+    configured = _configured_label(ask) if request.prompt_labels else None
     return (
         configured or request.form.tool or request.origin.asker(request.agent, request.prompt_label)
     )
 
 
+def _configured_label(ask: Ask) -> str | None:
+    question, known = ask.question, ask.request.prompt_labels
+    shown = (question,) if question is not None else ask.request.form.questions
+    labels = {known.get(each.id) for each in shown}
+    return labels.pop() if len(labels) == 1 else None
+
+
 def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
     """Return the current view of an ask; options are told apart from the controls with these labels."""
-    question = ask.question
+    question, form = ask.question, ask.request.form
     return View(
         ask_id=ask.id,
         revision=ask.revision,
         label=asker_label(ask),
         prompt=_prompt(ask, question, labels) if question else None,
-        lines=_lines(ask, labels),
+        lines=_lines(ask, question, labels),
         controls=controls_of(ask),
         outcome=_outcome(ask),
         reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
-        reply_needs_text=ask.form.reply_needs_text,
+        reply_needs_text=form.reply_needs_text,
         unattended=ask.unattended,
-        reviewed=walker.has_review(ask.form),
+        reviewed=walker.has_review(form),
         responders=_responders(ask),
         mention=ask.request.mention,
-        closes_at=ask.expires_at if ask.open else None,
-        approval=ask.form.decided_by_hand,
-        plan=any(each.plan for each in ask.form.questions),
-        headline=headline_of(ask.form),
+        closes_at=ask.expires_at if ask.outcome is None else None,
+        approval=form.decided_by_hand,
+        plan=any(each.plan for each in form.questions),
+        headline=headline_of(form),
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,
-        can_try_again=can_try_again(ask),
+        can_try_again=ask.outcome is not None and can_try_again(ask),
         uncollected=ask.uncollected,
         collected_at=ask.collected_at,
         asked_at=ask.created_at - ask.set_back,
@@ -247,10 +252,10 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         confirmation=_confirmation(ask, labels) if ask.confirming else None,
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
-        takers=takers_of(ask),
-        grants=ask.request.grants if option_to_grant(ask) else None,
+        takers=takers_of(ask) if ask.request.ceiling is not None else None,
+        grants=_grants(ask),
         grant=ask.grant,
-        can_revoke=can_revoke(ask),
+        can_revoke=ask.grant is not None and can_revoke(ask),
     )
 
 
@@ -283,9 +288,14 @@ def _confirmation(ask: Ask, labels: Labels) -> Confirmation:
     return Confirmation(rule.due, missing, prompt, unreachable_count(ask))
 
 
+def _grants(ask: Ask) -> GrantOffer | None:
+    offer = ask.request.grants
+    return offer if offer is not None and option_to_grant(ask) else None
+
+
 def _ended_unconfirmed(ask: Ask) -> bool:
     walk = ask.walk
-    if ask.form.confirmation is None or ask.outcome is None:
+    if ask.outcome is None or ask.form.confirmation is None:
         return False
     is_submitted = walk.submitted_by is not None or not walker.has_review(ask.form)
     objected = walk.phase is Phase.CANCELLED and walk.at is None and is_submitted
@@ -306,15 +316,18 @@ def _outcome(ask: Ask) -> Outcome | None:
 
 
 def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
-    again, options = ask.walk.again, show_options(question, labels)
+    again, shown = ask.walk.again, _with_what_is_known(ask, question, labels)
+    others: tuple[Option, ...] = ()
+    every: tuple[Option, ...] = ()
+    if question.options:
+        answers, others, every = show_options(question, labels)
+        shown = _with_options(shown, answers)
     return Prompt(
-        question=_without_repetition(
-            _with_options(_with_what_is_known(ask, question, labels), options.options)
-        ),
-        others=options.others,
-        every_option=options.every,
+        question=_without_repetition(shown) if shown.header is not None else shown,
+        others=others,
+        every_option=every,
         position=(ask.walk.at or 0) + 1,
-        total=len(ask.form.questions),
+        total=len(ask.request.form.questions),
         prefill=again.value if again else question.default,
         remember=offers_to_remember(ask),
         again=again,
@@ -333,23 +346,29 @@ def _with_what_is_known(ask: Ask, question: Question, labels: Labels) -> Questio
     return question.model_copy(update={"context": "\n\n".join(filter(None, said))})
 
 
-def _lines(ask: Ask, labels: Labels) -> tuple[Line, ...]:
-    walk = ask.walk
-    if ask.open and not walk.answers:
+def _lines(ask: Ask, open_: Question | None, labels: Labels) -> tuple[Line, ...]:
+    """Return the answers so far, or all.
+
+    Args:
+        open_: the open question, which is shown as the prompt, not as a line.
+    """
+    walk, is_open = ask.walk, ask.outcome is None
+    if is_open and not walk.answers:
         return ()
-    in_review = ask.open and walk.phase is Phase.REVIEW
+    in_review = is_open and walk.phase is Phase.REVIEW
     # The question that was open when the ask ended without answers: show what the ask was about.
-    last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
+    last = None if is_open or walk.at is None else ask.form.questions[walk.at]
     answers = {given.question_id: given for given in walk.answers}
-    open_ = ask.question  # shown as the prompt, not as a line
     several = len({given.by for given in walk.answers if given.by is not None}) > 1
     lines = []
-    for number, question in enumerate(ask.form.questions, 1):
+    for number, question in enumerate(ask.request.form.questions, 1):
         given = answers.get(question.id)
         if given is not None and question is not open_:
             editable = in_review and given.source is walker.Source.HUMAN
             text = _with_label(question, number) if in_review else question.text
-            told_apart = _with_options(question, show_options(question, labels).every)
+            told_apart = question
+            if question.options:
+                told_apart = _with_options(question, show_options(question, labels).every)
             lines.append(Line(told_apart, text, given, editable, given.by if several else None))
         elif given is None and question is last:
             lines.append(Line(question, question.text, None))
@@ -376,7 +395,7 @@ def _with_options(question: Question, options: tuple[Option, ...]) -> Question:
 def _sent_call(ask: Ask) -> SentCall | None:
     """Return what "Show in full" adds to an ask; None if there is nothing."""
     request = ask.request
-    folder, approval = request.origin.folder, ask.form.decided_by_hand
+    folder, approval = request.origin.folder, request.form.decided_by_hand
     if folder is None and not approval:
         return None
     return SentCall(folder, request.name, request.as_sent if approval else None)

@@ -48,7 +48,8 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     if shown.revision < latest.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = latest.rendered_state[1:] != of.rendered_state[1:]
-    needs_update = latest.to_retire is not None or changed or bool(outdated_copies(latest))
+    is_outdated = latest.may_have_copies and bool(outdated_copies(latest))
+    needs_update = latest.to_retire is not None or changed or is_outdated
     opened = latest.opened
     if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
         opened = replace(opened, shown=shown.at)

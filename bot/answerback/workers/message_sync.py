@@ -224,7 +224,7 @@ class MessageSync:
         surface = self.service.surfaces.get(ask.destination.surface)
         if surface is None:
             return None  # no longer configured: the ask waits until it is again
-        if not outdated_copies(ask):
+        if not (ask.may_have_copies and outdated_copies(ask)):
             return await self._show_where_it_is(ask, surface, since)
         shown, again = await asyncio.gather(
             self._show_where_it_is(ask, surface, since),

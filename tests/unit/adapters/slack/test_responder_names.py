@@ -68,7 +68,7 @@ async def test_responders_to_notify_are_mentioned_and_not_looked_up(up: Rig) -> 
     ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS", "made-up"])
     calls = len(up.slack.calls)
     view = view_of(ask)._replace(mention=True)
-    assert await up.app.surface._names.look_up(view) == {
+    assert (await up.app.surface._names.name_all(view))[1] == {
         up.ada.id: f"<@{up.ada.id}>",
         "@S0OPS": "<!subteam^S0OPS>",
     }
