@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.output.plain_text import PlainTextOutput
 from typer.testing import CliRunner
@@ -17,15 +16,10 @@ from answerback.cli import main
 from answerback.cli.form_files import format_problems
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
-from answerback.core.view import Prompt, View
 from answerback.dialects.registry import ParsedCall, parse_call
 from answerback.service.ask_wire import ask_json
 from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
-from answerback_discord import preview as discord
-from answerback_discord.render import message
-from answerback_slack import preview as slack
-from answerback_slack.render import render
 from answerback_testing.example_asks import new_ask
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -48,23 +42,6 @@ TYPES: dict[str, Any] = {
         {"id": "json", "text": "How?", "answer_type": "schema", "schema": {"type": "object"}},
     ]
 }
-
-PLAN = """# Plan *B*
-
-Adds ~~all of~~ `paid_at`, see [the docs](https://x.y):
-
-1. lock
-2. run
-
-- watch
-
-> careful
-
-```diff
--a
-+b
-```
-"""
 
 
 @pytest.fixture
@@ -233,65 +210,6 @@ def test_in_the_terminal_an_ask_without_responders_shows_no_audience() -> None:
 
 def test_a_page_that_cannot_be_written_is_reported(form: Path, tmp_path: Path) -> None:
     assert run(str(form), "--html", str(tmp_path / "no" / "page.html"))[0] == 1
-
-
-def test_a_context_is_rendered_like_on_each_platform() -> None:
-    form = parse_call("ask_user", {"questions": [TYPES["questions"][2] | {"context": PLAN}]}, None)[
-        1
-    ]
-    question = form.questions[0]
-    view = View(
-        *(
-            "ask_1",
-            1,
-            "Assistant",
-            Prompt(question, 1, 1, None, remember=False),
-            (),
-            (),
-            None,
-            None,
-        ),
-        reply_needs_text=False,
-    )
-    on_slack = slack.blocks_to_html(render(view, Labels()).blocks)
-    on_discord = discord.html(message(view, Labels()))
-    for part in ("<b", "<i", "<s", "<code", "<pre", "<blockquote", "<u"):
-        assert part in on_slack
-        assert part in on_discord
-    assert "<ul" in on_slack
-    assert "<ol" in on_slack
-    assert "• watch" in on_discord
-
-
-def test_markup_of_the_platforms_is_rendered_but_not_that_in_texts() -> None:
-    text_section = {
-        "type": "section",
-        "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"},
-    }
-    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.blocks_to_html([text_section])
-    plain = {"type": "section", "text": {"type": "plain_text", "text": "*no* <b>"}}
-    assert "*no* &lt;b&gt;" in slack.blocks_to_html([plain])
-    content = "-# small\n**bold** \\*no\\* \\_x\\_ <b> __u__ \\<@1>"
-    text = discord.html({"components": [{"type": 10, "content": content}]})
-    assert text == Markup(
-        '<div class="text"><small>small</small>\n<b>bold</b> *no* _x_ &lt;b&gt; <u>u</u> &lt;@1&gt;</div>'
-    )
-    beside = {"type": 2, "style": 2, "label": "Go"}
-    section = {
-        "type": 9,
-        "components": [{"type": 10, "content": "For <@!12>"}],
-        "accessory": beside,
-    }
-    assert discord.html({"components": [section]}) == Markup(
-        '<div class="section"><div class=""><div class="text">For <u>@12</u></div></div>'
-        '<button type="button" class="">Go</button></div>'
-    )
-    odd = slack.blocks_to_html(
-        [{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}]
-    )
-    assert "(video)" in odd
-    assert "(datepicker)" in odd
-    assert "(99)" in discord.html({"components": [{"type": 99}]})
 
 
 @pytest.mark.rule("CLI-6", "SURFACE-17", "CLARIFY-1")
