@@ -44,6 +44,7 @@ PROOFS: Final = {
         "test_nothing_is_focused_or_chosen_on_a_yes_or_no",
         "test_the_context_follows_the_question_and_the_answers_follow_the_context",
     ),
+    "tests/browser/test_forms.py": ("test_what_is_typed_survives_a_reload_back_and_another_tab",),
     "tests/browser/test_inbox_keys.py": (
         "test_a_permission_has_two_buttons_and_says_what_each_other_way_does",
     ),

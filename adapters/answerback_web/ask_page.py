@@ -326,6 +326,7 @@ class AskPages:
             events=self._site.watching.token(f"/a/{visit.here}/events?state={quote(page.state)}"),
             you=render.visitor_line(visit.person, self._site.labels),
             share=self._site.access.url(ask.id) if visit.person is not None else None,
+            drafts=self._site.draft_key(visit.person),
             listed=post is not None and "listed" in post.fields,
             **await self._article(visit, ask, page, key_error),
         )
@@ -339,6 +340,7 @@ class AskPages:
             "here": visit.here,
             "page": page,
             "asked_at": ask.created_at,
+            "draft": f"{ask.id}:{page.prompt.at}" if page.prompt else None,
             "is_first": ask.open and ask.form.confirmation is not None and not ask.confirming,
             "answering": visit.may_answer(ask),
             "identified": visit.person is not None,

@@ -246,6 +246,7 @@ class Inbox:
             ticked=request.query.get("all"),
             push=push,
             installable=True,
+            drafts=self._site.draft_key(visitor.person),
             connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
             may_link=self._site.service.account_links is not None and not visitor.is_operator,

@@ -31,7 +31,7 @@ BUTTON_LABEL: Final = 80
 NUMBER_KEYS: Final = 9
 """Options that have a number key."""
 MAX_OPEN_ANSWERS: Final = 400
-"""Up to this many characters, earlier questions and answers are expanded above the next question."""
+"""Up to this many characters, the context of an answer in an ended ask is expanded."""
 CODE_LINES: Final = 40
 """Lines of code that are shown in full; longer code is collapsed, with its number of lines."""
 CODE_LINES_SHOWN: Final = 25

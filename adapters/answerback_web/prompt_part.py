@@ -18,6 +18,7 @@ from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_spec import json_shape, json_start, native_fields
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.option_controls import OptionLimits
+from answerback.presentation.schema_words import describe_schema
 from answerback_base.sanitize import as_json, one_line, unseen, visible
 from answerback_web import form_inputs, limits, parse, question_context
 from answerback_web.form_inputs import Choice, Input
@@ -74,6 +75,8 @@ class PromptPart:
     shape: str = ""
     """The text in the JSON editor; None if there is none."""
     schema: str | None = None
+    format: tuple[str, ...] = ()
+    """What fits the schema, in words."""
     unseen: str | None = None
     """The text of the only input, spelled out, if it has invisible characters."""
 
@@ -220,7 +223,15 @@ def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: La
         shape = "" if start else json_shape(prompt, labels)
         text = post.first("json") if post else start
         schema = visible(as_json(prompt.question.json_schema))
-        return replace(part, json=text, shape=visible(shape), schema=schema, unseen=unseen(text))
+        described = tuple(map(visible, describe_schema(prompt.question.json_schema, labels)))
+        return replace(
+            part,
+            json=text,
+            shape=visible(shape),
+            schema=schema,
+            format=described,
+            unseen=unseen(text),
+        )
     entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
     inputs = field_inputs(fields, entries, labels, NO_LIMITS)
     if post:

@@ -114,8 +114,6 @@ class AskPage:
     key_hints: tuple[str, ...]
     """What keys do on this page."""
     rows: tuple[Row, ...]
-    folded: bool
-    """Whether "so far" is too long to be shown above the question, and starts collapsed."""
     controls: frozenset[str]
     needs_text: bool
     asides: Markup
@@ -214,8 +212,6 @@ def ask_page(
         answered_before=answered_before,
         key_hints=tuple(_key_hints(view, labels, answered_before=answered_before)),
         rows=rows,
-        folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows)
-        > limits.MAX_OPEN_ANSWERS,
         controls=frozenset(control.value for control in view.controls),
         needs_text=view.reply_needs_text,
         asides=question_context.render_asides(view, labels),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -14,6 +16,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
+from answerback.core.person import Person
 from answerback.http.request_body import BodyReader
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
@@ -54,6 +57,13 @@ class Site:
     def proofs(self) -> PageProofs:
         """The proofs that answers come from this site."""
         return PageProofs(self.access.secret)
+
+    def draft_key(self, person: Person | None) -> str | None:
+        """Return the key under which a person's browser keeps what they have not sent; None for an unknown visitor."""
+        if person is None:
+            return None
+        message = f"answerback:web:drafts:{person.surface}:{person.user_id}".encode()
+        return hmac.new(self.access.secret, message, hashlib.sha256).hexdigest()
 
     def has_link_ended(self, ask: Ask) -> bool:
         """Return whether the link that only shows an ask no longer works: the ask has ended long enough ago."""

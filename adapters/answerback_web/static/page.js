@@ -172,7 +172,7 @@
   function swap(html, parts) {
     for (const id of parts) document.getElementById(id).replaceWith(html.getElementById(id));
     document.title = html.title;
-    for (const name of ["events", "moved", "show"]) {
+    for (const name of ["events", "moved", "show", "drafts"]) {
       if (html.body.dataset[name] === undefined) delete document.body.dataset[name];
       else document.body.dataset[name] = html.body.dataset[name];
     }
@@ -354,6 +354,7 @@
     settle();
     cutTallBoxes(document.getElementById("main"));
     undo.prepare();
+    drafts.restore();
     for (const time of document.querySelectorAll("time")) {
       const text = new Date(time.dateTime).toLocaleString([], time.matches(".clock") ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
       if (time.matches(".local")) time.textContent = text;
@@ -457,7 +458,9 @@
     const buttons = Array.from(document.querySelectorAll("main button:enabled"));
     for (const each of buttons) each.disabled = true;
     const to = current.method === "get" ? `${action}?${fields}` : action;
+    const draft = current.dataset.draft;
     const answer = await visit(to, { form: current.method === "get" ? null : fields.toString() });
+    if (answer && answer.status < 400 && fields.get("do") !== "back") drafts.forget(draft);
     sending = false;
     for (const each of buttons) each.disabled = false;
     if (answer === null && current.isConnected) sendLater(current, button);
@@ -573,6 +576,12 @@
   }, true);
 
   document.addEventListener("keyup", () => (byArrow = false));
+
+  // What is chosen is not left below the button that answers.
+  document.addEventListener("change", (event) => {
+    const option = event.target instanceof Element && event.target.closest(".option");
+    if (option) option.scrollIntoView({ block: "nearest" });
+  });
 
   document.addEventListener("keydown", (event) => {
     byArrow = event.key.startsWith("Arrow");

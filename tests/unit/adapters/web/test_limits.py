@@ -148,13 +148,10 @@ def test_a_short_text_is_one_line() -> None:
 
 
 @edge("MAX_OPEN_ANSWERS")
-def test_a_long_conversation_is_folded() -> None:
-    questions = tuple(
-        Question(id=name, text=name * 100, answer_type=AnswerType.TEXT) for name in "ab"
-    )
-    for length, folded in ((300, False), (301, True)):
-        ask = after(ask_of(Form(questions=questions)), Answer(value="x" * length))
-        assert render.ask_page(ask, LABELS).folded == folded
+def test_a_long_context_of_an_ended_ask_is_folded() -> None:
+    for length, folded in ((400, False), (401, True)):
+        ask = after(ask_with(AnswerType.TEXT, context="x" * length), Answer(value="y"))
+        assert [row.folded for row in render.ask_page(ask, LABELS).rows] == [folded]
 
 
 def rendered(source: str) -> str:

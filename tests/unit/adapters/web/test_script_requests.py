@@ -69,6 +69,10 @@ def test_every_request_of_a_script_is_listed_with_what_it_states(name: str) -> N
     )
 
 
+def test_what_keeps_drafts_requests_nothing() -> None:
+    assert REQUESTING.search(_script("drafts.js")) is None
+
+
 def test_forms_are_submitted_by_the_browser_only_where_nothing_can_be_proved() -> None:
     handler = _script("page.js").split('document.addEventListener("submit"')[1].split("\n  });")[0]
     assert re.search(r"else if \(canProve\) \{\s+event\.preventDefault\(\);\s+send\(", handler)
