@@ -23,7 +23,7 @@ demo: .venv/core.stamp ## Answer a sample form in the browser, no token needed (
 .PHONY: venv
 venv: .venv/all.stamp ## Create .venv with everything needed to run, test and document
 
-PINS := pyproject.toml bot/answerback_client/pyproject.toml manifests/constraints.txt .ci/constraints.txt .ci/venv manifests/install \
+PINS := pyproject.toml $(wildcard bot/*/pyproject.toml) manifests/constraints.txt .ci/constraints.txt .ci/venv manifests/install \
 	tests/recipes/environments/package-lock.json
 
 .venv/core.stamp: $(PINS)
@@ -165,4 +165,4 @@ frontier: venv ## For maintainers: compare how the newest release of each agent 
 
 .PHONY: clean
 clean: ## Remove everything the other targets created
-	rm -rf .venv site build *.egg-info bot/answerback_client/{build,*.egg-info} .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf .venv site build *.egg-info bot/answerback_{agents,base,client}/{build,*.egg-info} .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -64,7 +64,8 @@ PROOFS: Final = {
         "test_a_decision_is_sent_after_some_seconds_and_the_next_prompt_is_open_at_once",
     ),
     "tests/meta/test_wheel.py": (
-        "test_both_wheels_have_the_same_version_and_the_service_requires_that_client",
+        "test_all_wheels_have_the_same_version_and_require_each_others",
+        "test_a_hook_imports_no_more_where_only_its_distribution_is_installed",
         "test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_service",
     ),
 }

@@ -25,10 +25,10 @@ from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any, Final
 
-from answerback.cli import main
 from answerback.dialects.installed import call_rules, installed_dialects
 from answerback.runtime.config import settings_type
 from answerback.runtime.plugins import installed_plugins
+from answerback_agents.cli import main
 from tests.meta.project import PYTHONPATH
 
 CLOCK_OFF: Final = "CLOCK_OFF"
@@ -38,13 +38,17 @@ CONTEXT: Final = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
         __name__,
-        *(f"answerback.cli.{name.replace('-', '_')}" for name in main.COMMANDS),
+        *(command.module for command in main.all_commands().values()),
         *(
             "answerback.cli.serving",
-            "answerback.cli.bridged_server",
+            "answerback_agents.cli.bridged_server",
             "answerback.cli.terminal.walk",
         ),
-        *("answerback.cli.ask_and_wait", "answerback.cli.checkup", "answerback.cli.previews"),
+        *(
+            "answerback_agents.cli.ask_and_wait",
+            "answerback.cli.checkup",
+            "answerback.cli.previews",
+        ),
         *("answerback_discord.adapter", "answerback_slack.adapter", "answerback_web.adapter"),
         *("answerback.mcp.server", "answerback_postgres.store"),
         "tests.unit.storage.crash_writer",

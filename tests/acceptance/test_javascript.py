@@ -84,7 +84,7 @@ async def test_the_typescript_client_walks_an_ask_despite_timeouts_and_a_killed_
     tmp_path: Path, scripts: Path, transport: str
 ) -> None:
     async with restartable(tmp_path) as service:
-        bridge = [sys.executable, "-m", "answerback.cli.main", "mcp", "--url", service.url]
+        bridge = [sys.executable, "-m", "answerback_agents.cli.main", "mcp", "--url", service.url]
         arguments = [f"{service.url}/mcp"] if transport == "http" else bridge
         async with script(scripts, "walk.mjs", transport, *arguments) as walk:
             tools = await walk.until("tools")

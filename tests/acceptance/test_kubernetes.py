@@ -107,7 +107,7 @@ def test_the_service_accepts_the_configuration(tmp_path: Path) -> None:
     secret = dict(RESOURCES["Secret/answerback"]["stringData"])
     assert "replace-me" in secret["PGPASSWORD"]
     checked = subprocess.run(
-        [sys.executable, "-m", "answerback.cli.main", "serve", "--check"],
+        [sys.executable, "-m", "answerback_agents.cli.main", "serve", "--check"],
         cwd=tmp_path,
         env={
             **os.environ,

@@ -36,7 +36,7 @@ def connector(service: Service, transport: str) -> Connect:
         return lambda: mcp_client(f"{service.url}/mcp")
     bridge = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "answerback.cli.main", "mcp", "--url", service.url],
+        args=["-m", "answerback_agents.cli.main", "mcp", "--url", service.url],
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
     )
     return lambda: Client(stdio_client(bridge))

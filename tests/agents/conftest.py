@@ -97,7 +97,7 @@ class Home:
 
     async def connect(self, agent: str) -> None:
         """Run ``answerback connect``, as a person would."""
-        command = [sys.executable, "-m", "answerback.cli.main", "connect", agent, "--yes"]
+        command = [sys.executable, "-m", "answerback_agents.cli.main", "connect", agent, "--yes"]
         arguments = ["--url", self.service.url, "--token-env", "ANSWERBACK_TOKEN"]
         await self.run(*command, *arguments)
 

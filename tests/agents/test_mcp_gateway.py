@@ -33,7 +33,15 @@ def gateway(home: Home) -> tuple[list[str], dict[str, str]]:
     policy = home.folder / "policy.toml"
     policy.write_text(POLICY)
     options = ("--service", home.service.url, "--policy", str(policy), "--state", str(home.folder))
-    command = [sys.executable, "-m", "answerback.cli.main", "mcp-proxy", *options, "--", *OFFICE]
+    command = [
+        sys.executable,
+        "-m",
+        "answerback_agents.cli.main",
+        "mcp-proxy",
+        *options,
+        "--",
+        *OFFICE,
+    ]
     return command, {"ANSWERBACK_TOKEN": home.service.token, "PYTHONPATH": PYTHONPATH}
 
 

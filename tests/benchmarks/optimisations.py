@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from answerback.cli import main as program
+from answerback_agents.cli import main as program
 from answerback_base import interpreter_tuning
 from answerback_slack import http_endpoint
 from answerback_storage import rows

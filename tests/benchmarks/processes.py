@@ -26,7 +26,7 @@ PATIENCE: Final = 60.0
 CORES: Final = sorted(os.sched_getaffinity(0))
 MEASURED: Final = {CORES[0]}
 OTHERS: Final = set(CORES[1:]) or MEASURED
-SERVE: Final = ("-m", "answerback.cli.main", "serve")
+SERVE: Final = ("-m", "answerback_agents.cli.main", "serve")
 
 
 class Process:

@@ -23,6 +23,6 @@ class _FirstOutput(io.RawIOBase):
 if __name__ == "__main__":
     sys.argv = ["answerback", "serve"]
     sys.stdout = io.TextIOWrapper(io.BufferedWriter(_FirstOutput()))
-    from answerback.cli.main import main
+    from answerback_agents.cli.main import main
 
     main()

@@ -18,10 +18,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from answerback.cli.main import COMMANDS, app
 from answerback.runtime.config_file import platform_variables
+from answerback_agents.cli.main import all_commands, app
 from tests.documentation.blocks import PAGES, Block, blocks, every_block
 from tests.meta.project import ROOT
+from tests.meta.wheels import FOLDERS
 
 _PASTED: Final = {"sh", "python", "ts", "js", "toml", "json"}
 _OUTPUT: Final = {"text"}
@@ -78,7 +79,7 @@ def _calls_of_answerback(script: str) -> list[list[str]]:
             calls += [
                 arguments[at + 1 :]
                 for at in names
-                if at == 0 or [*arguments, ""][at + 1] in COMMANDS
+                if at == 0 or [*arguments, ""][at + 1] in all_commands()
             ][:1]
     return calls
 
@@ -114,14 +115,14 @@ def test_a_configuration_is_valid(
     assert checked.exit_code == 0, checked.output
 
 
-def test_pip_gets_both_distributions_from_the_repository() -> None:
-    """Only uv finds the client in the checkout by itself."""
+def test_pip_gets_every_distribution_from_the_repository() -> None:
+    """Only uv finds the others in the checkout by itself."""
     lines = [line for block in every_block("sh") for line in block.text.splitlines()]
     installing = [line for line in lines if line.startswith("pip install") and "git+" in line]
     assert installing
     for line in installing:
         named = set(re.findall(r'"(\S+) @ git', line))
-        assert named == {"answerback-client", "answerback[all]"}, line
+        assert named == {*FOLDERS.keys() - {"answerback"}, "answerback[all]"}, line
 
 
 def test_the_files_that_commands_name_exist() -> None:

@@ -20,11 +20,16 @@ SUITES: Final = {
         f"adapters/answerback_{plugin.name}/*.py": (f"{_ADAPTERS}/{plugin.name}",)
         for plugin in installed_plugins()
     },
-    "bot/answerback/*.py": (f"{_BOT}/runtime/test_plugins.py", f"{_BOT}/cli"),
     "bot/answerback_agents/acp/*.py": (f"{_AGENTS}/acp",),
     "bot/answerback_agents/bridges/*.py": (f"{_AGENTS}/bridges",),
     "bot/answerback_agents/connect/*.py": (f"{_AGENTS}/connect",),
     "bot/answerback/hooks/*.py": (f"{_BOT}/hooks",),
+    "bot/answerback_agents/cli/*.py": (
+        f"{_BOT}/cli",
+        f"{_BOT}/api/test_shell.py",
+        f"{_AGENTS}/bridges",
+        f"{_AGENTS}/mcp_proxy",
+    ),
     "bot/answerback_agents/mcp_proxy/*.py": (f"{_AGENTS}/mcp_proxy",),
     "bot/answerback_agents/pipe/*.py": (
         f"{_BOT}/hooks",

@@ -15,14 +15,14 @@ from pydantic import TypeAdapter
 
 from answerback.api.metrics import Metrics
 from answerback.api.routes import OPERATIONS
-from answerback.cli.ask_output import EXIT_CODES, EXIT_STILL_OPEN
-from answerback.cli.main import COMMANDS, app, load_command
-from answerback.cli.output import EXIT_FAILED, EXIT_USAGE
 from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
 from answerback.dialects.installed import installed_dialects, tool_names
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
 from answerback.service.ask_wire import AskBody
+from answerback_agents.cli.ask_output import EXIT_CODES, EXIT_STILL_OPEN
+from answerback_agents.cli.main import all_commands, app, load_command
+from answerback_agents.cli.output import EXIT_FAILED, EXIT_USAGE
 from answerback_testing.simulated_people import Capability, Stage
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
@@ -92,10 +92,10 @@ def test_every_command_has_a_heading_an_example_and_its_exit_codes() -> None:
     page = _page("commands")
     program = typer.main.get_command(app)
     assert _is_group(program)
-    assert [name for name in COMMANDS if f"## `answerback {name}`\n" not in page] == []
+    assert [name for name in all_commands() if f"## `answerback {name}`\n" not in page] == []
     helps = {
         name: command.help or ""
-        for group in (program, *map(load_command, COMMANDS))
+        for group in (program, *map(load_command, all_commands().values()))
         for name, command in (group.commands.items() if _is_group(group) else [])
         if not _is_group(command)
     }

@@ -23,7 +23,7 @@ from tests.fakes.receiver import WAIT
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, sources, tree
 
 KNOWN = {
-    ("bot/answerback/cli/main.py", "typer._click"): (
+    ("bot/answerback_agents/cli/main.py", "typer._click"): (
         "typer bundles click there. When it moves, import Command, Context and HelpFormatter from its new place; "
         "`TyperGroup.mro()` names it."
     ),
@@ -158,7 +158,7 @@ async def test_aiohttp_still_calls_what_is_replaced_in_its_server() -> None:
 
 @pytest.mark.parametrize("name", ["Command", "Context", "HelpFormatter"])
 def test_typer_still_bundles_click(name: str) -> None:
-    advice = KNOWN["bot/answerback/cli/main.py", "typer._click"]
+    advice = KNOWN["bot/answerback_agents/cli/main.py", "typer._click"]
     import typer._click as bundled
 
     assert hasattr(bundled, name), advice

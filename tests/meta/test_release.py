@@ -32,7 +32,7 @@ def test_a_version_that_differs_is_named(tmp_path: Path) -> None:
         "CHANGELOG.md",
         "pyproject.toml",
         "bot/answerback_base/version.py",
-        "bot/answerback_client/pyproject.toml",
+        *(f"bot/answerback_{name}/pyproject.toml" for name in ("agents", "base", "client")),
     )
     for path in files():
         inside = path.relative_to(ROOT)

@@ -47,7 +47,7 @@ def _without_their_own() -> dict[Path, str]:
 
 
 LOADS_BY_NAME = {
-    "bot/answerback/cli/main.py": "bot/answerback/cli/*.py",
+    "bot/answerback_agents/cli/main.py": "bot/answerback/cli/*.py",
     "bot/answerback/dialects/installed.py": "bot/answerback/dialects/*.py",
     "tests/acceptance/test_third_party_dialect.py": "docs/examples/releaseplan/tests/*.py",
 }

@@ -1,4 +1,4 @@
-"""Both wheels are complete, contain only the project's files, and work next to a user's own packages."""
+"""All wheels are complete, contain only the project's files, and work next to a user's own packages."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, files
-from tests.meta.wheels import CLIENT, NO_PACKAGES, build, closure, environment, project
+from tests.meta.wheels import CLIENT, FOLDERS, NO_PACKAGES, build, closure, environment, project
 
 pytestmark = pytest.mark.long
+
+Wheels = dict[str, Path]
+"""The wheel of each distribution, by its name."""
 
 _TIMEOUT = 30.0
 _USER_PACKAGES = ("bot", "adapters", "storage")
@@ -25,20 +28,28 @@ _USER_PACKAGES = ("bot", "adapters", "storage")
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
     return build(tmp_path_factory.mktemp("wheels"))
 
 
 @pytest.fixture(scope="module")
-def service(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with both wheels and no extra."""
-    return environment(tmp_path_factory.mktemp("service"), wheels, ["answerback"])
+def service(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with all wheels and no extra."""
+    return environment(tmp_path_factory.mktemp("service"), wheels.values(), ["answerback"])
 
 
 @pytest.fixture(scope="module")
-def client(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def client(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment with only the client's wheel."""
-    return environment(tmp_path_factory.mktemp("client"), wheels[1:], ["answerback-client"])
+    name = "answerback-client"
+    return environment(tmp_path_factory.mktemp("client"), [wheels[name]], [name])
+
+
+@pytest.fixture(scope="module")
+def agents(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with what runs beside an agent, and no extra."""
+    needed = [wheel for name, wheel in wheels.items() if name != "answerback"]
+    return environment(tmp_path_factory.mktemp("agents"), needed, ["answerback-agents"])
 
 
 @pytest.fixture
@@ -93,36 +104,40 @@ def _serving(programs: Path, folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_each_file_of_the_packages_is_in_exactly_one_wheel(wheels: tuple[Path, Path]) -> None:
-    wanted: dict[bool, set[str]] = {False: set(), True: set()}
+def test_each_file_of_the_packages_is_in_exactly_one_wheel(wheels: Wheels) -> None:
+    separate = {folder: name for name, folder in FOLDERS.items() if folder}
+    wanted: dict[str, set[str]] = {name: set() for name in FOLDERS}
     for path in files():
         inside = path.relative_to(ROOT)
-        of_client = inside.is_relative_to(CLIENT)
-        if inside.parts[0] in SOURCE_FOLDERS and not (of_client and path.name in NO_PACKAGES):
-            wanted[of_client].add(inside.relative_to(inside.parts[0]).as_posix())
-    assert [_contents(wheel) for wheel in wheels] == [wanted[False], wanted[True]]
-    assert wanted[False] & wanted[True] == set()
+        name = separate.get("/".join(inside.parts[:2]), "answerback")
+        if inside.parts[0] in SOURCE_FOLDERS and not (
+            name != "answerback" and path.name in NO_PACKAGES
+        ):
+            wanted[name].add(inside.relative_to(inside.parts[0]).as_posix())
+    assert {name: _contents(wheel) for name, wheel in wheels.items()} == wanted
+    assert sum(map(len, wanted.values())) == len(set[str]().union(*wanted.values()))
     tops = {name.partition("/")[0] for contents in wanted.values() for name in contents}
     assert tops == set(PACKAGES)
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_both_wheels_have_the_same_version_and_the_service_requires_that_client() -> None:
+def test_all_wheels_have_the_same_version_and_require_each_others() -> None:
     version = project()["version"]
-    assert project(CLIENT)["version"] == version
-    assert f"answerback-client=={version}" in project()["dependencies"]
-    assert (ROOT / CLIENT / "LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text("utf-8")
+    for name, folder in FOLDERS.items():
+        assert project(folder)["version"] == version
+        assert (ROOT / folder / "LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text()
+        if name != "answerback":
+            assert f"{name}=={version}" in project()["dependencies"]
 
 
 @pytest.mark.rule("CLIENT-3")
 def test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_service() -> None:
-    client, service = (
+    client, beside_agents, service = (
         {line.name: line for line in map(Requirement, distribution["dependencies"])}
-        for distribution in (project(CLIENT), project())
+        for distribution in (project(CLIENT), project(FOLDERS["answerback-agents"]), project())
     )
     assert len(client) <= 4
-    assert client.keys() <= service.keys()
-    for name, requirement in client.items():
+    for name, requirement in (*client.items(), *beside_agents.items()):
         (lowest,) = service[name].specifier
         assert requirement.specifier.contains(lowest.version)
     assert len(closure(["answerback-client"])) <= 20
@@ -211,3 +226,68 @@ def test_features_without_extras_work(service: Path, tmp_path: Path) -> None:
     ):
         completed = _run(service / "answerback", *arguments, folder=tmp_path)
         assert completed.returncode == 0, completed.stderr
+
+
+@pytest.mark.rule("CLI-31")
+def test_what_runs_beside_an_agent_needs_none_of_the_services_libraries(
+    agents: Path, tmp_path: Path
+) -> None:
+    held = _run(
+        *(agents / "python", "-c"),
+        "import json; from importlib.metadata import distributions as d; print(json.dumps([x.name for x in d()]))",
+        folder=tmp_path,
+    )
+    names = {name.lower().replace("_", "-") for name in json.loads(held.stdout)}
+    assert names == closure(["answerback-agents"])
+    libraries = {"cryptography", "jsonschema-rs", "pynacl", "psycopg", "sqlite-utils", "uvloop"}
+    assert names.isdisjoint({*libraries, "discord-py", "python-telegram-bot", "slack-bolt"})
+    listed = _run(agents / "answerback", "--help", folder=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    assert {"connect", "hook", "mcp-proxy"} <= set(listed.stdout.split())
+    assert "serve" not in listed.stdout.split()
+    away = "http://127.0.0.1:9"  # the discard port: nobody listens
+    for arguments in (["list"], ["show", "ask_1"], ["withdraw", "ask_1"]):
+        done = _run(agents / "answerback", *arguments, "--url", away, folder=tmp_path)
+        assert done.returncode == 1
+        assert "Cannot reach" in done.stderr, done.stderr
+    imported = "import answerback_agents.cli.bridged_server, answerback_agents.mcp_proxy.gateway"
+    assert _run(agents / "python", "-c", imported, folder=tmp_path).returncode == 0
+    shown = _run(agents / "answerback", "connect", "codex", "--print", folder=tmp_path)
+    assert "http://127.0.0.1:8420" in shown.stdout, shown.stderr
+
+
+_HOOK = """
+import json, sys
+from answerback_agents.cli import main
+sys.argv = ["answerback", "hook", "codex", "--url", "http://127.0.0.1:9"]
+try:
+    main.main()
+finally:
+    print("MODULES", json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+@pytest.mark.rule("CLI-31")
+def test_a_hook_imports_no_more_where_only_its_distribution_is_installed(
+    agents: Path, service: Path, tmp_path: Path
+) -> None:
+    event = json.dumps({"hook_event_name": "Stop", "session_id": "s", "cwd": "/"})
+    imported = {}
+    for programs in (agents, service):
+        done = subprocess.run(
+            [programs / "python", "-c", _HOOK],
+            input=event,
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+        imported[programs] = set(json.loads(done.stderr.rpartition("MODULES ")[2].splitlines()[0]))
+    assert imported[agents] == imported[service]
+    assert len(imported[agents]) <= 300, "a hook runs hundreds of times a day"
+    looking = "answerback_base.entry_points"  # for the commands of other distributions
+    assert imported[agents].isdisjoint({"aiohttp", "asyncio", looking})
+    ours = {name.partition(".")[0] for name in imported[agents] if name.startswith("answerback")}
+    assert ours == {"answerback_agents", "answerback_base"}

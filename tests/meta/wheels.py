@@ -18,7 +18,12 @@ from packaging.requirements import Requirement
 from tests.meta.project import ROOT, SOURCE_FOLDERS, files
 
 CLIENT = "bot/answerback_client"
-FOLDERS = {"answerback": "", "answerback-client": CLIENT}
+FOLDERS = {
+    "answerback": "",
+    "answerback-agents": "bot/answerback_agents",
+    "answerback-base": "bot/answerback_base",
+    "answerback-client": CLIENT,
+}
 """The directories that describe the project's distributions."""
 NO_PACKAGES = ("pyproject.toml", "README.md", "LICENSE")
 """Files of a distribution that are installed as metadata, if at all."""
@@ -31,8 +36,8 @@ def project(folder: str = "") -> Mapping[str, Any]:
     return table
 
 
-def build(into: Path) -> tuple[Path, Path]:
-    """Build the wheels of the service and of the client, offline, from the files that git knows."""
+def build(into: Path) -> dict[str, Path]:
+    """Build the wheel of each distribution, offline, from the files that git knows."""
     source = into / "source"
     for path in files():
         inside = path.relative_to(ROOT)
@@ -42,13 +47,15 @@ def build(into: Path) -> tuple[Path, Path]:
     subprocess.run(
         [
             *(sys.executable, "-m", "pip", "wheel", "-qq", "--no-index", "--no-deps"),
-            *("--no-build-isolation", "--wheel-dir", str(into), str(source), str(source / CLIENT)),
+            *("--no-build-isolation", "--wheel-dir", str(into)),
+            *(str(source / folder) for folder in FOLDERS.values()),
         ],
         check=True,
     )
-    (service,) = into.glob("answerback-*.whl")
-    (client,) = into.glob("answerback_client-*.whl")
-    return service, client
+    built = {}
+    for name in FOLDERS:
+        (built[name],) = into.glob(f"{name.replace('-', '_')}-*.whl")
+    return built
 
 
 def environment(target: Path, wheels: Iterable[Path], wanted: Iterable[str]) -> Path:

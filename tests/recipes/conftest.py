@@ -114,7 +114,7 @@ def serving(folder: Path, before: str = "") -> Iterator[Served]:
     with (
         (folder / "log").open("w") as log,
         subprocess.Popen(
-            [sys.executable, "-m", "answerback.cli.main", "serve"],
+            [sys.executable, "-m", "answerback_agents.cli.main", "serve"],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": PYTHONPATH},
             stdin=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from answerback.cli.main import app
+from answerback_agents.cli.main import app
 from tests.documentation.blocks import block_with
 
 _PAGE = "docs/agents/mcp-gateway.md"

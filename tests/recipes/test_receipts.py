@@ -15,8 +15,8 @@ from typing import Any, Final
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.core.canonical_json import canonical, digest
+from answerback_agents.cli import main
 from answerback_client import AsyncClient
 from tests.meta.project import PYTHONPATH, RECIPES
 from tests.recipes.conftest import Person, Served

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import Url
+from answerback_agents.cli.options import Url
 
 
 def command(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from answerback.cli.options import Form, Json
-from answerback.cli.output import EXIT_USAGE, counted, print_json, print_result, say, warn
+from answerback_agents.cli.options import Form, Json
+from answerback_agents.cli.output import EXIT_USAGE, counted, print_json, print_result, say, warn
 
 
 def command(form: Form, json: Json = False) -> None:
@@ -15,10 +15,11 @@ def command(form: Form, json: Json = False) -> None:
 
     Exits with 0 if the form is valid, and with 2 if it is not.
     """
-    from answerback.cli.form_files import format_problems, read_call
+    from answerback.cli.form_problems import format_problems
     from answerback.cli.validate import validate_submission
     from answerback.core.errors import InvalidCallError
     from answerback.service.submission_request import read_submission
+    from answerback_agents.cli.form_files import read_call
 
     try:
         call, _ = validate_submission(read_submission(read_call(form)))

@@ -26,6 +26,7 @@ from answerback.service.account_links import link_command
 from answerback.service.sign_in_commands import listed_commands
 from answerback.service.submission_plan import parse_destination
 from answerback.service.submission_request import To
+from answerback_agents.cli.main import installed_commands
 from answerback_agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
 from answerback_base.addresses import is_loopback
 from answerback_base.install_extras import POSTGRES, missing_extra_message
@@ -97,7 +98,11 @@ def _mcp_policy(path: Path | None) -> list[Finding]:
 
 
 def _broken_plugins() -> Iterator[Finding]:
-    groups = {"surface": installed_plugins().broken, "dialect": installed_dialects().broken}
+    groups = {
+        "surface": installed_plugins().broken,
+        "dialect": installed_dialects().broken,
+        "command": installed_commands().broken,
+    }
     for kind, broken in groups.items():
         for name, why in broken.items():
             advice = "Update or uninstall the package that it belongs to."

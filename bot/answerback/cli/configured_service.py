@@ -1,4 +1,4 @@
-"""The service of the configuration: its address, and the person's key for it.
+"""The service of the configuration, for commands: `answerback_agents.cli.local_service.LocalService`.
 
 A command imports this only if it is not told an address or a token: to import and read the configuration takes it a
 fifth of its time.
@@ -7,8 +7,11 @@ fifth of its time.
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from pydantic import JsonValue
 
 from answerback.runtime.config import ServerSettings, listener_url
 from answerback.runtime.config_file import load_settings
@@ -27,6 +30,13 @@ def address_and_key(base: str, config: Path | None) -> tuple[str, str | None]:
     if not _is_configured(base, settings.server):
         return base, None
     return _numeric(base), PersonKeyFile(settings.storage.sqlite_path).read()
+
+
+def describe_audience(ask: Mapping[str, JsonValue]) -> str:
+    """Say who may answer an open ask and until when, with the configured labels."""
+    from answerback.cli.terminal import people_text
+
+    return people_text.audience(ask, load_settings().labels)
 
 
 def _is_configured(base: str, server: ServerSettings) -> bool:

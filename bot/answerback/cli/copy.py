@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from answerback.cli.options import Json
-from answerback.cli.output import counted, fail, print_json, say
+from answerback_agents.cli.options import Json
+from answerback_agents.cli.output import counted, fail, print_json, say
 from answerback_base.install_extras import POSTGRES, missing_extra_message
 
 if TYPE_CHECKING:

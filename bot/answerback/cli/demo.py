@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.output import console, print_json, print_result, say
+from answerback_agents.cli.output import console, print_json, print_result, say
 
 if TYPE_CHECKING:
     import asyncio

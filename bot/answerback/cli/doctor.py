@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from answerback.cli.options import Config, Json
-from answerback.cli.output import EXIT_FAILED, print_json, say, warn
+from answerback_agents.cli.options import Config, Json
+from answerback_agents.cli.output import EXIT_FAILED, print_json, say, warn
 
 if TYPE_CHECKING:
     from answerback.ports.plugin import Finding

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import typer
 
-from answerback.cli.options import Config, Json, Token, Url, Yes
-from answerback.cli.output import EXIT_FAILED, confirm, counted, print_json, say, warn
+from answerback_agents.cli.options import Config, Json, Token, Url, Yes
+from answerback_agents.cli.output import EXIT_FAILED, confirm, counted, print_json, say, warn
 
 if TYPE_CHECKING:
     from answerback_client import AsyncClient
@@ -30,7 +30,7 @@ def command(
     The outline of each record stays: its times, the kind of ask, and how it ended. Run this in the service's folder
     as the service's user, or give it a front end's token.
     """
-    from answerback.cli.api_client import call_service, resolve_access
+    from answerback_agents.cli.api_client import call_service, resolve_access
 
     if not yes:
         question = f"Permanently erase what was written in {counted(len(asks), 'ask')}?"

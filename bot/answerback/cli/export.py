@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.options import Config, Token, Url
-from answerback.cli.output import fail, print_result
+from answerback_agents.cli.options import Config, Token, Url
+from answerback_agents.cli.output import fail, print_result
 
 if TYPE_CHECKING:
     import aiohttp
 
-    from answerback.cli.api_client import ServiceAccess
+    from answerback_agents.cli.api_client import ServiceAccess
 
 _MAX_LINE: Final = 64 * 1024 * 1024
 """The maximum size of an exported line, in bytes."""
@@ -40,7 +40,7 @@ def command(
     """
     import asyncio
 
-    from answerback.cli.api_client import resolve_access
+    from answerback_agents.cli.api_client import resolve_access
 
     asyncio.run(_print_export(resolve_access(url, token, config), since))
 
@@ -48,7 +48,7 @@ def command(
 async def _print_export(access: ServiceAccess, since: str | None) -> None:
     import aiohttp
 
-    from answerback.cli.api_client import START_HINT, UnprovedServiceError
+    from answerback_agents.cli.api_client import START_HINT, UnprovedServiceError
 
     began = ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)

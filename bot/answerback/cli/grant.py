@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.options import Json, Reader, Url
-from answerback.cli.output import columns, name_of, print_json, print_rows, say
+from answerback_agents.cli.options import Json, Reader, Url
+from answerback_agents.cli.output import columns, name_of, print_json, print_rows, say
 
 if TYPE_CHECKING:
-    from answerback.cli.api_client import JsonObject
+    from answerback_agents.cli.api_client import JsonObject
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +27,7 @@ def list_(url: Url = None, token: Reader = None, json: Json = False) -> None:
 
     Each line shows the grant's id, what it allows, which agent in which folder, who gave it, its uses, and until when.
     """
-    from answerback.cli.api_client import ROWS, call_api, resolve_access
+    from answerback_agents.cli.api_client import ROWS, call_api, resolve_access
 
     found = call_api(resolve_access(url, token), "GET", "/v1/grants")
     print_rows(ROWS.validate_python(found["grants"]), _line, "Nothing is allowed again.", json=json)
@@ -46,7 +46,7 @@ def revoke(
     """
     from urllib.parse import quote
 
-    from answerback.cli.api_client import call_api, resolve_access
+    from answerback_agents.cli.api_client import call_api, resolve_access
 
     done = call_api(resolve_access(url, token), "DELETE", f"/v1/grants/{quote(grant_id, safe='')}")
     if json:

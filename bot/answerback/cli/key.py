@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from answerback.cli.options import Config
-from answerback.cli.output import fail, print_result, say
+from answerback_agents.cli.options import Config
+from answerback_agents.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:
     from answerback_storage.person_key_file import PersonKeyFile

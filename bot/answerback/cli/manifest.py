@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.output import print_result
 from answerback.ports.plugin import Manifest
 from answerback.runtime.plugins import installed_plugins
+from answerback_agents.cli.output import print_result
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import Token, Url
+from answerback_agents.cli.options import Token, Url
 
 
 def command(
@@ -37,11 +37,11 @@ def command(
     """
     import asyncio
 
-    from answerback.cli.service_address import resolve_url
     from answerback.mcp.client_backend import serve_on_streams
     from answerback.mcp.server import CallOptions
     from answerback.mcp.tools import parse_asking_tools
     from answerback.runtime import logs
+    from answerback_agents.cli.service_address import resolve_url
 
     logs.configure_logging("warning", None)
     try:

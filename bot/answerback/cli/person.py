@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.options import Config, Json, Reader, Url
-from answerback.cli.output import EXIT_USAGE, columns, fail, print_result, print_rows, say
+from answerback_agents.cli.options import Config, Json, Reader, Url
+from answerback_agents.cli.output import EXIT_USAGE, columns, fail, print_result, print_rows, say
 
 if TYPE_CHECKING:
-    from answerback.cli.api_client import JsonObject
     from answerback.runtime.config import Settings
+    from answerback_agents.cli.api_client import JsonObject
     from answerback_storage.personal_links_file import PersonalLinksFile
 
 app: Final = typer.Typer(
@@ -108,8 +108,8 @@ def link(
 
     The account's owner types the code that this prints, and confirms; then you are asked to confirm it here.
     """
-    from answerback.cli.api_client import resolve_access
     from answerback.cli.person_links import link_account
+    from answerback_agents.cli.api_client import resolve_access
 
     link_account(resolve_access(url, token), name, wait)
 
@@ -120,7 +120,7 @@ def links(url: Url = None, token: Reader = None, json: Json = False) -> None:
 
     Example: `answerback person links`
     """
-    from answerback.cli.api_client import ROWS, call_api, resolve_access
+    from answerback_agents.cli.api_client import ROWS, call_api, resolve_access
 
     found = call_api(resolve_access(url, token), "GET", "/v1/links")
     print_rows(ROWS.validate_python(found["links"]), _link_line, "No account is linked.", json=json)
@@ -140,7 +140,7 @@ def unlink(
     """
     from urllib.parse import quote
 
-    from answerback.cli.api_client import call_api, resolve_access
+    from answerback_agents.cli.api_client import call_api, resolve_access
 
     hint = " `answerback person links` shows which accounts are."
     call_api(resolve_access(url, token), "DELETE", f"/v1/links/{quote(account, safe='')}", hint)

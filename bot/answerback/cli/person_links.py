@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import typer
 
-from answerback.cli.api_client import JsonObject, ServiceAccess, call_api, call_service
-from answerback.cli.output import fail, say
 from answerback.core.labels import ENGLISH
+from answerback_agents.cli.api_client import JsonObject, ServiceAccess, call_api, call_service
+from answerback_agents.cli.output import fail, say
 from answerback_client import AsyncClient
 
 _POLL_SECONDS = 1.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.options import Form
-from answerback.cli.output import EXIT_USAGE, print_json, warn
+from answerback_agents.cli.options import Form
+from answerback_agents.cli.output import EXIT_USAGE, print_json, warn
 
 if TYPE_CHECKING:
     from answerback.runtime.plugins import Plugin
@@ -41,11 +41,12 @@ def command(
 
     Exits with 2 if the form is invalid.
     """
-    from answerback.cli.form_files import format_problems, read_call
+    from answerback.cli.form_problems import format_problems
     from answerback.cli.previews import prompt_states, write_page
     from answerback.core.errors import InvalidCallError
     from answerback.runtime.config_file import load_settings
     from answerback.service.submission_request import read_submission
+    from answerback_agents.cli.form_files import read_call
 
     labels = load_settings().labels
     plugin = None if surface == _TERMINAL else _preview_plugin(surface)

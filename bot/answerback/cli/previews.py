@@ -14,7 +14,6 @@ import jinja2
 from markupsafe import Markup
 from pydantic import JsonValue
 
-from answerback.cli.output import fail, say, warn
 from answerback.cli.validate import validate_submission
 from answerback.core.ask import ANYONE, Ask, Request
 from answerback.core.form import AnswerType, Question, When
@@ -23,6 +22,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer, Phase, Walk, start
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.submission_request import Submission
+from answerback_agents.cli.output import fail, say, warn
 from answerback_base.sanitize import as_json, one_line
 from answerback_base.strict_json import json_equal
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import Config
+from answerback_agents.cli.options import Config
 from answerback_base.interpreter_tuning import gc_paused
 
 

@@ -13,7 +13,6 @@ from typing import Final
 
 import uvloop
 
-from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
 from answerback.ports.agent_tokens import OnboardingRules
 from answerback.runtime import app, logs
@@ -31,6 +30,7 @@ from answerback.runtime.from_settings import (
 )
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
+from answerback_agents.cli.output import print_result, say
 from answerback_base.interpreter_tuning import tune_interpreter
 from answerback_base.version import VERSION
 

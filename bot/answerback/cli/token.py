@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from answerback.cli.options import Config, Json
-from answerback.cli.output import EXIT_USAGE, columns, fail, name_of, print_json, print_result, say
+from answerback_agents.cli.options import Config, Json
+from answerback_agents.cli.output import (
+    EXIT_USAGE,
+    columns,
+    fail,
+    name_of,
+    print_json,
+    print_result,
+    say,
+)
 
 if TYPE_CHECKING:
-    from answerback.cli.api_client import JsonObject
+    from answerback_agents.cli.api_client import JsonObject
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -142,7 +150,7 @@ def revoke(
 
 def _connected(config: Path | None) -> list[JsonObject]:
     """The agents that people have connected, as the running service lists them."""
-    from answerback.cli.api_client import ROWS, call_api, resolve_access
+    from answerback_agents.cli.api_client import ROWS, call_api, resolve_access
 
     found = call_api(resolve_access(None, None, config), "GET", "/v1/agents")
     return ROWS.validate_python(found["agents"])
@@ -151,7 +159,7 @@ def _connected(config: Path | None) -> list[JsonObject]:
 def _remove_connected(name: str, config: Path | None) -> None:
     from urllib.parse import quote
 
-    from answerback.cli.api_client import call_api, resolve_access
+    from answerback_agents.cli.api_client import call_api, resolve_access
 
     hint = " `answerback token list` lists the agents."
     path = f"/v1/agents/{quote(name, safe='')}"

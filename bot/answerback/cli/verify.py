@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from answerback.cli.options import Config, Json
-from answerback.cli.output import (
+from answerback_agents.cli.options import Config, Json
+from answerback_agents.cli.output import (
     EXIT_FAILED,
     EXIT_USAGE,
     counted,

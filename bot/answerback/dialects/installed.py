@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from answerback.core.errors import ConfigError
 from answerback.dialects.dialect import GROUP, CallRule, Dialect, Tool
-from answerback.entry_points import Discovered, UnusablePluginError, discover
+from answerback_base.entry_points import Discovered, UnusablePluginError, discover
 
 
 @cache

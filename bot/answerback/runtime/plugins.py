@@ -11,8 +11,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeAlias
 
 from answerback.core.errors import ConfigError
-from answerback.entry_points import Discovered, UnusablePluginError, discover
 from answerback.ports.plugin import GROUP, SurfacePlugin
+from answerback_base.entry_points import Discovered, UnusablePluginError, discover
 
 Plugin: TypeAlias = SurfacePlugin[Any]
 

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal import people_text, question_context
 from answerback.cli.terminal.line_input import PressedKey
 from answerback.core.form import AnswerType, OptionKind
@@ -22,6 +21,7 @@ from answerback.core.typed_text import (
     plain_word,
     split_list,
 )
+from answerback_agents.cli.ask_output import get_dicts
 from answerback_base.sanitize import one_line
 
 Json: TypeAlias = Mapping[str, JsonValue]

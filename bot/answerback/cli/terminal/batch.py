@@ -9,14 +9,14 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.cli.api_client import fetch_all
-from answerback.cli.ask_output import get_dicts, subject
 from answerback.cli.terminal import question_context
 from answerback.cli.terminal.line_input import LineInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
 from answerback.core.form import OptionKind
 from answerback.presentation.batch_rows import fits_in_row, says_no_more
+from answerback_agents.cli.api_client import fetch_all
+from answerback_agents.cli.ask_output import get_dicts, subject
 from answerback_client import Ask, AsyncClient
 
 _MOST: Final = 100

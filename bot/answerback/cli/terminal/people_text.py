@@ -7,11 +7,11 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from answerback.cli.ask_output import format_local_time, get_dicts, local_time
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat
+from answerback_agents.cli.ask_output import format_local_time, get_dicts, local_time
 from answerback_base.sanitize import one_line, visible
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal import answer_keys, people_text, question_context
 from answerback.cli.terminal.answer_keys import Json
 from answerback.cli.terminal.terminal_output import BOLD, DIM, Fragments, text_line
 from answerback.core.labels import Labels
 from answerback.presentation.wording import sentence
+from answerback_agents.cli.ask_output import get_dicts
 
 
 def render(

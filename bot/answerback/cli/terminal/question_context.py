@@ -8,7 +8,6 @@ from typing import Final, assert_never
 from pydantic import JsonValue
 from rich.cells import cell_len
 
-from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal.terminal_output import Fragments
 from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
@@ -31,6 +30,7 @@ from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback.presentation.context_layout import padded_cells
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.wording import sentence
+from answerback_agents.cli.ask_output import get_dicts
 from answerback_base.sanitize import one_line
 
 _DIM: Final = "ansibrightblack"

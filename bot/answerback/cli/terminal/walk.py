@@ -12,9 +12,6 @@ from urllib.parse import quote
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.cli.api_client import call_service, resolve_access
-from answerback.cli.ask_output import EXIT_STILL_OPEN, describe_status, get_dicts, subject
-from answerback.cli.output import EXIT_USAGE, fail, name_of, say
 from answerback.cli.terminal.answer_keys import ANSWER, GRANT, SHOW_IN_FULL, Action
 from answerback.cli.terminal.batch import BatchList
 from answerback.cli.terminal.line_input import PipedInput, TerminalInput
@@ -27,6 +24,9 @@ from answerback.presentation.durations import duration
 from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
 from answerback.service.submission_request import DEFAULT_SURFACE
+from answerback_agents.cli.api_client import call_service, resolve_access
+from answerback_agents.cli.ask_output import EXIT_STILL_OPEN, describe_status, get_dicts, subject
+from answerback_agents.cli.output import EXIT_USAGE, fail, name_of, say
 from answerback_client import Ask, AsyncClient, InvalidCallError, StaleError, UnauthorizedError
 
 _MAX_OFFERED: Final = 20

@@ -10,11 +10,11 @@ import aiohttp
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import DoctorContext
 from answerback.runtime.config import PublicSettings
 from answerback.runtime.config_file import load_settings
+from answerback_agents.cli import main
 from answerback_web.plugin import WebPlugin, WebSettings
 from tests.unit.bot.api.conftest import Serve, serve
 

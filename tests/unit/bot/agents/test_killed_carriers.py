@@ -89,7 +89,15 @@ async def test_an_approval_ends_after_its_codex_bridge_was_killed_and_a_question
 
 @pytest.mark.rule("LATE-8")
 async def test_an_approval_ends_after_its_hook_was_killed(service: Served) -> None:
-    command = [sys.executable, "-m", "answerback.cli.main", "hook", "claude", "--url", service.url]
+    command = [
+        sys.executable,
+        "-m",
+        "answerback_agents.cli.main",
+        "hook",
+        "claude",
+        "--url",
+        service.url,
+    ]
     hook = await asyncio.create_subprocess_exec(
         *command, stdin=PIPE, stdout=DEVNULL, env={"PYTHONPATH": PYTHONPATH}
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.core.person import Person
+from answerback_agents.cli import main
 from answerback_storage.personal_links_file import PersonalLinksFile
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 from tests.unit.bot.api.test_personal_keys import create_link

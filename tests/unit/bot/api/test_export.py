@@ -14,13 +14,14 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner, Result
 
 from answerback.api import export
-from answerback.cli import erase, main
+from answerback.cli import erase
 from answerback.core.ask import Ask
 from answerback.core.errors import UnreadableRowError
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Delivery, push_queue
 from answerback.service.ask_wire import AskBody
 from answerback.service.record_wire import DeliveryBody, EntryBody
+from answerback_agents.cli import main
 from answerback_storage.sqlite.database import SqliteAsks
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended_ask
@@ -214,7 +215,7 @@ def test_erasing_is_confirmed_in_a_terminal(
 
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.confirm", confirm)
-    monkeypatch.setattr("answerback.cli.api_client.call_service", lambda *_: [])
+    monkeypatch.setattr("answerback_agents.cli.api_client.call_service", lambda *_: [])
     with pytest.raises(SystemExit) if not confirmed else nullcontext():
         erase.command(["ask_1", "ask_2"], url="http://127.0.0.1:1", token="t")
     assert asked == ["Permanently erase what was written in 2 asks?"]

@@ -14,8 +14,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from answerback.cli.api_client import resolve_access
 from answerback.ports.person_key import hash_of
+from answerback_agents.cli.api_client import resolve_access
 from answerback_base.key_proof import key_proof
 from answerback_base.token_proof import token_id
 from answerback_storage.person_key_file import PersonKeyFile

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import api_client, main
+from answerback_agents.cli import api_client, main
 from tests.ports import gone_after_one_request
 from tests.unit.bot.api.conftest import Serve, Served
 
@@ -114,7 +114,7 @@ async def test_list_shortens_a_long_question_and_show_does_not(api: Served) -> N
 
 
 async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("answerback.cli.list._PAGE", 2)
+    monkeypatch.setattr("answerback_agents.cli.list._PAGE", 2)
     ids = [(await api.asked(question(f"{number}?")))["id"] for number in range(5)]
     _, out, _ = await run(api, "list", "--json")
     assert [ask["id"] for ask in json.loads(out)] == ids

@@ -11,8 +11,8 @@ from aiohttp.typedefs import Handler
 from pydantic import JsonValue
 
 from answerback.api.problems import problem_document
-from answerback.cli import ask_and_wait as command
-from answerback.cli.ask_and_wait import ask_and_wait
+from answerback_agents.cli import ask_and_wait as command
+from answerback_agents.cli.ask_and_wait import ask_and_wait
 from tests.ports import gone_after_one_request
 
 CALL: dict[str, JsonValue] = {"name": "ask_user", "arguments": {}}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.runtime.config_file import load_settings
+from answerback_agents.cli import main
 
 
 def test_a_configuration_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

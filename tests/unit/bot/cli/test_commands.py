@@ -17,12 +17,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from answerback.cli import demo, main, serving
+from answerback.cli import demo, serving
 from answerback.cli.checkup import build_checkup
-from answerback.cli.service_address import resolve_url
 from answerback.core.errors import ConfigError
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.plugins import installed_plugins
+from answerback_agents.cli import main
+from answerback_agents.cli.service_address import resolve_url
 from answerback_base import install_extras
 from answerback_base.version import VERSION
 from answerback_storage.sqlite.store import SqliteStore
@@ -58,7 +59,7 @@ def test_the_help_lists_every_command_in_order_with_its_purpose() -> None:
     listed = [
         line.split()[1] for line in out.splitlines() if line.split()[1:2] and line[2].isalpha()
     ]
-    assert [name for name in listed if name in main.COMMANDS] == list(main.COMMANDS)
+    assert [name for name in listed if name in main.all_commands()] == list(main.all_commands())
     assert "Try the migration form in your browser" in out
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
+from answerback_agents.cli import main
 from answerback_storage.sqlite.store import SqliteStore
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.core.ask import Destination
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.grants import GrantOffer, Match
 from answerback.ports.store import Write
+from answerback_agents.cli import main
 from answerback_client import Ask
 from answerback_testing.example_asks import new_ask
 from tests.unit.bot.terminal_support import Terminal, open_terminal

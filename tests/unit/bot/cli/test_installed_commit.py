@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from answerback.cli.installed_commit import installed_commit
+from answerback_agents.cli.installed_commit import installed_commit
 
 _COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -14,8 +14,8 @@ import pytest
 from prompt_toolkit.application import create_app_session
 from typer.testing import CliRunner
 
-from answerback.cli import main
-from answerback.cli.ask_output import subject
+from answerback_agents.cli import main
+from answerback_agents.cli.ask_output import subject
 
 EVIL = "a\x1b[2J\x1b]0;owned\x07b\u202ec\x85d\x9b31me\u2066f\r\n/: forged: line"
 COMMANDS = ("\x1b", "\x07", "\x85", "\x9b", "\u202e", "\u2066", "\r")
@@ -61,7 +61,7 @@ def test_an_error_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
 def shown(text: str, *, terminal: bool) -> str:
     """The output of `print_result` to a terminal, or to a pipe."""
     master, slave = pty.openpty()
-    script = "import sys; from answerback.cli.output import print_result; print_result(sys.argv[1])"
+    script = "import sys; from answerback_agents.cli.output import print_result; print_result(sys.argv[1])"
     done = subprocess.run(
         [sys.executable, "-c", script, text],
         stdout=slave if terminal else subprocess.PIPE,

@@ -12,14 +12,14 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.output.plain_text import PlainTextOutput
 from typer.testing import CliRunner
 
-from answerback.cli import main
-from answerback.cli.form_files import format_problems
+from answerback.cli.form_problems import format_problems
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.dialects.registry import ParsedCall, parse_call
 from answerback.service.ask_wire import ask_json
 from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
+from answerback_agents.cli import main
 from answerback_testing.example_asks import new_ask
 
 QUESTIONS: list[dict[str, Any]] = [

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
 from answerback.service.receipts import consume
+from answerback_agents.cli import main
 from answerback_postgres.store import PostgresStore
 from answerback_storage.receipt_key_file import ReceiptKeyFile
 from answerback_storage.sqlite.store import SqliteStore

@@ -18,8 +18,8 @@ from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import GROUP, CallRule, Dialect, Shape, Tool
 from answerback.dialects.installed import discover_dialects, installed_dialects
 from answerback.dialects.results import json_result
-from answerback.entry_points import Discovered
 from answerback.runtime.config_file import load_settings
+from answerback_base.entry_points import Discovered
 from tests.meta.project import ROOT
 from tests.unit.bot.dialect_support import act, ask_from_call
 

@@ -10,10 +10,10 @@ from typing import get_args
 import pytest
 from aiohttp import web
 
-from answerback.cli.hook import Agent
 from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
 from answerback.hooks.endpoint import HOSTS
+from answerback_agents.cli.hook import Agent
 from answerback_agents.pipe.exchange import answer_event
 from answerback_agents.pipe.service_calls import ServiceCalls
 from tests.recipes.receiving import listening

@@ -283,7 +283,7 @@ async def test_input_that_is_not_an_event_is_reported(service: Served) -> None:
 def test_a_hook_imports_next_to_nothing() -> None:
     """The hook delays each tool call of an agent, so it has to start fast."""
     script = (
-        "import sys; from answerback_agents.pipe import exchange; from answerback.cli import hook; "
+        "import sys; from answerback_agents.pipe import exchange; from answerback_agents.cli import hook; "
         "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -96,7 +96,7 @@ async def test_an_error_in_the_hook_itself_refuses_too(agent: str) -> None:
 
 _DRIPPING = """
 import json, socket, sys, threading, time
-from answerback.cli import hook
+from answerback_agents.cli import hook
 
 listening = socket.create_server(("127.0.0.1", 0))
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.cli.proved_token import open_session
 from answerback.hooks.endpoint import HOOK_HEADER
+from answerback_agents.cli.proved_token import open_session
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event

@@ -17,10 +17,10 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from typer.testing import CliRunner
 
-from answerback.cli import main
 from answerback.dialects import tool_definitions
 from answerback.mcp.tools import parse_asking_tools
 from answerback.service.question_routing import ToolRule
+from answerback_agents.cli import main
 from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
 from tests.service_support import WAIT
@@ -177,7 +177,7 @@ async def test_the_bridge_offers_the_selected_tools(tmp_path: Path) -> None:
         bridge = StdioServerParameters(
             command=sys.executable,
             args=[
-                *("-m", "answerback.cli.main", "mcp", "--url", service.url),
+                *("-m", "answerback_agents.cli.main", "mcp", "--url", service.url),
                 *("--tools", "question,tool_question"),
             ],
             env={**os.environ, "PYTHONPATH": PYTHONPATH},
@@ -190,7 +190,7 @@ async def test_the_bridge_offers_the_selected_tools(tmp_path: Path) -> None:
 @pytest.mark.rule("MCP-5", "MCP-8")
 async def test_the_bridge_answers_a_message_that_http_would_refuse_with_why() -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback.cli.main", "mcp", "--url", "http://127.0.0.1:1"),
+        *(sys.executable, "-m", "answerback_agents.cli.main", "mcp", "--url", "http://127.0.0.1:1"),
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

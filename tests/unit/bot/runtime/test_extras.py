@@ -13,11 +13,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback.cli import checkup, main
+from answerback.cli import checkup
 from answerback.core.errors import ConfigError
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import check_extras
 from answerback.runtime.plugins import installed_plugins
+from answerback_agents.cli import main
 from answerback_base import install_extras
 from tests.meta.wheels import project
 from tests.unit.bot.agent_support import served
@@ -122,7 +123,7 @@ def test_a_command_without_its_extra_names_it(
 ) -> None:
     lack("mcp")
     with pytest.raises(SystemExit) as ended:
-        main.load_command("mcp")
+        main.load_command(main.all_commands()["mcp"])
     assert ended.value.code == 1
     assert "`answerback mcp` needs the extra 'mcp'" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import demo, main, serving
+from answerback.cli import demo, serving
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, BuiltSurface, Host, SurfacePlugin, SurfaceSettings
 from answerback.ports.surface import Asks
@@ -27,6 +27,7 @@ from answerback.runtime.config import (
 from answerback.runtime.config_file import DEFAULT_FILE
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.plugins import discover_plugins, installed_plugins
+from answerback_agents.cli import main
 from tests.service_support import FakePage
 
 

@@ -339,7 +339,7 @@ def test_elicitation_is_announced_where_each_protocol_version_expects_it(
 def test_the_proxy_imports_next_to_nothing() -> None:
     """An agent has to start as fast with the proxy as without."""
     script = (
-        "import sys; from answerback_agents.acp import proxy; from answerback.cli import acp; "
+        "import sys; from answerback_agents.acp import proxy; from answerback_agents.cli import acp; "
         "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from answerback.cli import piped_program
 from answerback_agents.acp import messages, proxy
+from answerback_agents.cli import piped_program
 from answerback_agents.pipe import json_rpc
 from answerback_agents.pipe.ask_people import AskClient, Call
 from answerback_agents.pipe.lines import LineTooLongError, LineWriter, read_lines

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import bridged_server, main
 from answerback.core.ask import Reason, Status
 from answerback_agents.bridges import codex
 from answerback_agents.bridges.ask_people import Request, RequestAsker
 from answerback_agents.bridges.codex_capabilities import ClientCapabilities
 from answerback_agents.bridges.late_answers import LateAnswerSource
+from answerback_agents.cli import bridged_server, main
 from answerback_client import AsyncClient, ClientError
 from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE, command

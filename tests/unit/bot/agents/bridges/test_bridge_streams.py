@@ -11,12 +11,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from answerback.cli import bridged_server
 from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route
 from answerback_agents.bridges import opencode_server
 from answerback_agents.bridges.event_server import ForeignServerError
 from answerback_agents.bridges.opencode_server import OpencodeServer
+from answerback_agents.cli import bridged_server
 from answerback_agents.pipe.lines import LineTooLongError
 from answerback_client import AsyncClient
 from tests.fakes.opencode import Opencode

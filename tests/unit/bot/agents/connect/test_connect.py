@@ -19,8 +19,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from answerback.cli import main
-from answerback.cli.connect import command
+from answerback_agents.cli import main
+from answerback_agents.cli.connect import command
 from answerback_agents.connect.config_files import ConfigFile
 from answerback_agents.connect.connectable_agent import Scope
 from answerback_agents.connect.known_agents import AGENTS

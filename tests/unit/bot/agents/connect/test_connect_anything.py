@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.cli import connect
+from answerback_agents.cli import connect
 from answerback_agents.connect.change_plan import Target
 from answerback_agents.connect.connectable_agent import (
     Scope,

@@ -76,7 +76,7 @@ async def connected(
         proxy = StdioServerParameters(
             command=sys.executable,
             args=[
-                *("-m", "answerback.cli.main", "mcp-proxy", "--service", service.url),
+                *("-m", "answerback_agents.cli.main", "mcp-proxy", "--service", service.url),
                 *("--policy", str(policy), "--state", str(folder), *behind),
             ],
             env={**os.environ, "PYTHONPATH": PYTHONPATH},

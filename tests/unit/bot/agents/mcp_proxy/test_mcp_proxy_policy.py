@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import main
+from answerback_agents.cli import main
 from answerback_agents.mcp_proxy.policy import (
     Decision,
     PolicyError,

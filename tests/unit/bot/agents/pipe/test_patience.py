@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from answerback.cli import bridged_server
+from answerback_agents.cli import bridged_server
 from answerback_agents.pipe import service_calls
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from answerback.cli.ask_output import describe_status
 from answerback.cli.terminal.line_input import PipedInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.walk import Walk
 from answerback.core.labels import Labels
+from answerback_agents.cli.ask_output import describe_status
 from answerback_client import Ask
 from tests.unit.bot.terminal_support import Terminal, open_terminal
 

@@ -12,8 +12,8 @@ from typing import Final, NoReturn
 
 from pydantic import JsonValue
 
-from answerback.cli.api_client import ROWS, START_HINT, TOKEN_HINT
-from answerback.cli.output import EXIT_USAGE, console, fail, print_json, say, warn
+from answerback_agents.cli.api_client import ROWS, START_HINT, TOKEN_HINT
+from answerback_agents.cli.output import EXIT_USAGE, console, fail, print_json, say, warn
 from answerback_base.sanitize import one_line
 from answerback_client import (
     Ask,

@@ -17,10 +17,10 @@ from urllib.parse import urlencode, urlsplit
 import aiohttp
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.cli.ask_output import get_dicts
-from answerback.cli.output import fail
-from answerback.cli.proved_token import proof_in
-from answerback.cli.service_address import resolve_url
+from answerback_agents.cli.ask_output import get_dicts
+from answerback_agents.cli.output import fail
+from answerback_agents.cli.proved_token import proof_in
+from answerback_agents.cli.service_address import resolve_url
 from answerback_base.key_proof import key_proof
 from answerback_client import (
     AsyncClient,
@@ -74,7 +74,7 @@ def resolve_access(url: str | None, token: str | None, config: Path | None = Non
     base = resolve_url(url, config)
     if token is not None:
         return ServiceAccess(base, token)
-    from answerback.cli.configured_service import address_and_key
+    from answerback_agents.cli.local_service import address_and_key
 
     base, key = address_and_key(base, config)
     return ServiceAccess(base, None, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from answerback.cli.options import AskId, Content, Json, Token, Url, Wait
+from answerback_agents.cli.options import AskId, Content, Json, Token, Url, Wait
 
 
 def command(
@@ -23,8 +23,8 @@ def command(
     4 if the turn ended, 5 if expired, 6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if a person
     asked back.
     """
-    from answerback.cli.api_client import agent_access, call_service
-    from answerback.cli.ask_output import exit_with
+    from answerback_agents.cli.api_client import agent_access, call_service
+    from answerback_agents.cli.ask_output import exit_with
     from answerback_client import Ask, AsyncClient, StillOpenError, UnreachableError
 
     access = agent_access(url, token)

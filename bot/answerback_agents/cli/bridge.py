@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -46,7 +46,7 @@ def opencode(
     If opencode's own window answers first, the ask is withdrawn. The bridge runs until you stop it; if you start it
     again, it does not repeat any ask.
     """
-    from answerback.cli import bridged_server
+    from answerback_agents.cli import bridged_server
 
     bridged_server.follow_opencode(server, url, token_env, to, directory, password_env)
 
@@ -77,7 +77,7 @@ def openclaw(
     If OpenClaw's own windows answer first, the ask is withdrawn. The bridge runs until you stop it; if you start
     it again, it does not repeat any ask.
     """
-    from answerback.cli import bridged_server
+    from answerback_agents.cli import bridged_server
 
     bridged_server.follow_openclaw(gateway, url, token_env, to, gateway_token_env)
 
@@ -101,7 +101,7 @@ def codex(
 
     Questions, approvals and elicitations go to people; everything else passes through.
     """
-    from answerback.cli import bridged_server
+    from answerback_agents.cli import bridged_server
 
     bridged_server.relay_codex(
         command or ["codex", "app-server"], url, token_env, to, pass_token=pass_token

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import Content, Form, Json, Token, Url, Wait
+from answerback_agents.cli.options import Content, Form, Json, Token, Url, Wait
 
 
 def command(
@@ -34,16 +34,15 @@ def command(
     """
     import asyncio
 
-    from answerback.cli.ask_and_wait import ask_and_wait
-    from answerback.cli.ask_output import exit_with
-    from answerback.cli.form_files import read_call
-    from answerback.cli.service_address import resolve_url
-    from answerback.core.clarification import CLARIFY
+    from answerback_agents.cli.ask_and_wait import ask_and_wait
+    from answerback_agents.cli.ask_output import exit_with
+    from answerback_agents.cli.form_files import read_call
+    from answerback_agents.cli.service_address import resolve_url
 
     call = read_call(form)
     if to is not None:
         call["to"] = to
     if clarify:
-        call["accepts"] = [CLARIFY]
+        call["accepts"] = ["clarify"]
     ask = asyncio.run(ask_and_wait(resolve_url(url), token, call, wait))
     exit_with(ask, content=content, whole=json)

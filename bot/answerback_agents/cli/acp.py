@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, ServiceUrl, To, TokenEnv
+from answerback_agents.cli.options import (
+    SERVICE_URL,
+    TOKEN_ENV,
+    PassToken,
+    ServiceUrl,
+    To,
+    TokenEnv,
+)
 
 
 def command(
@@ -28,13 +35,13 @@ def command(
 
     The first answer counts, and the other side is notified. If the service cannot be reached, only the editor asks.
     """
-    from answerback.cli.piped_program import (
+    from answerback_agents.acp.proxy import Proxy
+    from answerback_agents.cli.piped_program import (
         environment_without,
         own_streams,
         start_program,
         start_relay,
     )
-    from answerback_agents.acp.proxy import Proxy
     from answerback_agents.pipe.ask_people import AskClient
     from answerback_agents.pipe.lines import LineWriter, read_lines
     from answerback_agents.pipe.service_calls import ServiceCalls

@@ -6,8 +6,8 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from answerback.cli.options import Json, Reader, Url
-from answerback.cli.output import EXIT_USAGE, fail, print_rows
+from answerback_agents.cli.options import Json, Reader, Url
+from answerback_agents.cli.output import EXIT_USAGE, fail, print_rows
 
 _PAGE: Final = 200
 
@@ -46,8 +46,8 @@ def command(
     Each line shows the ask's id, when it was submitted, who asked, where it is shown, and the current question.
     An agent's token lists that agent's asks; the person's key lists those of all agents.
     """
-    from answerback.cli.api_client import call_service, fetch_all, resolve_access
-    from answerback.cli.ask_output import summary_line
+    from answerback_agents.cli.api_client import call_service, fetch_all, resolve_access
+    from answerback_agents.cli.ask_output import summary_line
 
     if answered_by is not None and ":" not in answered_by:
         text = "--answered-by takes a surface and an id, such as web:ann@example.com."

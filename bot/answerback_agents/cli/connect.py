@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.options import Url, Yes
-from answerback.cli.output import EXIT_USAGE, confirm, fail, print_result, say
-from answerback.cli.service_address import answers
+from answerback_agents.cli.options import Url, Yes
+from answerback_agents.cli.output import EXIT_USAGE, confirm, fail, print_result, say
+from answerback_agents.cli.service_address import answers
 from answerback_agents.connect.change_plan import Change, Target
 from answerback_agents.connect.connectable_agent import (
     DEFAULT_TOKEN_ENV,
@@ -116,7 +116,7 @@ def command(
 
 def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
     """Get a token, and return the file that has it."""
-    from answerback.cli import sign_in
+    from answerback_agents.cli import sign_in
 
     token = sign_in.sign_in(service.url, known.title)
     return sign_in.save_token(service.url, str(service.token_env), token)
@@ -125,7 +125,7 @@ def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
 def _service(
     url: str | None, token_env: str | None, scope: Scope, to: str | None, *, sign_in: bool
 ) -> ServiceConnection:
-    from answerback.cli.service_address import resolve_url
+    from answerback_agents.cli.service_address import resolve_url
 
     if token_env is None and (sign_in or os.environ.get(DEFAULT_TOKEN_ENV)):
         token_env = DEFAULT_TOKEN_ENV
@@ -135,7 +135,7 @@ def _service(
     program = str(sibling) if use_full_path else NAME
     address = resolve_url(url)
     if sign_in:
-        from answerback.cli.sign_in import check_address
+        from answerback_agents.cli.sign_in import check_address
 
         check_address(address)
     return ServiceConnection(url=address, token_env=token_env, to=to, program=program)

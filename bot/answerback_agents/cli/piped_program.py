@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
-from answerback.cli.options import TOKEN_ENV
+from answerback_agents.cli.options import TOKEN_ENV
 
 if TYPE_CHECKING:
     from answerback_agents.pipe.lines import LineWriter

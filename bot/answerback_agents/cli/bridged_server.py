@@ -15,11 +15,6 @@ from typing import Final
 
 import aiohttp
 
-from answerback.cli.api_client import START_HINT
-from answerback.cli.output import fail, say
-from answerback.cli.piped_program import environment_without
-from answerback.cli.proved_token import open_session
-from answerback.cli.state_folder import state_folder
 from answerback_agents.bridges.ask_people import RequestAsker
 from answerback_agents.bridges.codex import CodexBridge
 from answerback_agents.bridges.event_server import ForeignServerError
@@ -29,6 +24,11 @@ from answerback_agents.bridges.openclaw_device import Device
 from answerback_agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback_agents.bridges.opencode import OpencodeBridge
 from answerback_agents.bridges.opencode_server import OpencodeServer
+from answerback_agents.cli.api_client import START_HINT
+from answerback_agents.cli.output import fail, say
+from answerback_agents.cli.piped_program import environment_without
+from answerback_agents.cli.proved_token import open_session
+from answerback_agents.cli.state_folder import state_folder
 from answerback_agents.pipe.lines import MAX_LINE, LineTooLongError
 from answerback_agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from answerback.cli.output import EXIT_USAGE, fail
-from answerback.core.errors import Problem
-from answerback_base.sanitize import one_line
+from answerback_agents.cli.output import EXIT_USAGE, fail
 from answerback_base.strict_json import MAX_BODY, NotJsonError, parse_bytes
 
 
@@ -31,14 +29,6 @@ def read_call(path: str) -> dict[str, JsonValue]:
         fail(f'{path} is not a JSON object. A form looks like {{"questions": […]}}.', EXIT_USAGE)
     is_call = "name" in body and ("arguments" in body or "input" in body)
     return body if is_call else {"name": "ask_user", "arguments": body}
-
-
-def format_problems(problems: tuple[Problem, ...]) -> list[str]:
-    """Format the errors in a call, one per line: where it is, its code, and how to fix it."""
-    return [
-        one_line(f"{problem.pointer or '/'}: {problem.code}: {problem.message}")
-        for problem in problems
-    ]
 
 
 def _read(path: Path) -> bytes:

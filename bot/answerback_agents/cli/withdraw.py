@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from answerback.cli.options import AskId, Json, Token, Url
-from answerback.cli.output import fail, print_json, say
+from answerback_agents.cli.options import AskId, Json, Token, Url
+from answerback_agents.cli.output import fail, print_json, say
 
 
 def command(ask: AskId, url: Url = None, token: Token = None, json: Json = False) -> None:
@@ -11,8 +11,8 @@ def command(ask: AskId, url: Url = None, token: Token = None, json: Json = False
 
     Example: `answerback withdraw ask_0123456789abcdef`
     """
-    from answerback.cli.api_client import agent_access, call_service
-    from answerback.cli.ask_output import describe_status
+    from answerback_agents.cli.api_client import agent_access, call_service
+    from answerback_agents.cli.ask_output import describe_status
     from answerback_client import Ask, AsyncClient, EndedError
 
     async def call(client: AsyncClient) -> Ask:

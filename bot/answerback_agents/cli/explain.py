@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import AskId, Json, Token, Url
-from answerback.cli.output import EXIT_USAGE, fail, print_json, say
+from answerback_agents.cli.options import AskId, Json, Token, Url
+from answerback_agents.cli.output import EXIT_USAGE, fail, print_json, say
 
 
 def command(
@@ -27,8 +27,8 @@ def command(
     The agent's question stays open. Exits with 0 if the explanation is shown, 2 if it cannot be shown, and 1 if the
     ask has already ended.
     """
-    from answerback.cli.api_client import agent_access, call_service
-    from answerback.cli.ask_output import describe_status
+    from answerback_agents.cli.api_client import agent_access, call_service
+    from answerback_agents.cli.ask_output import describe_status
     from answerback_client import Ask, AsyncClient, EndedError, InvalidCallError
 
     explanation = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text

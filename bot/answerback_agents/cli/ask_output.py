@@ -9,38 +9,38 @@ from typing import Final, NoReturn
 
 from pydantic import JsonValue
 
-from answerback.cli.output import columns, print_json, print_result, say, warn
-from answerback.core.ask import Status
-from answerback.core.giving_up import GaveUp
-from answerback.core.walker import Source
+from answerback_agents.cli.output import columns, print_json, print_result, say, warn
 from answerback_base.headline_text import fit
 from answerback_base.sanitize import as_json, one_line
 
 EXIT_CODES: Final = {
-    Status.ANSWERED: 0,
-    Status.CANCELLED: 3,
-    Status.TURN_ENDED: 4,
-    Status.EXPIRED: 5,
-    Status.WITHDRAWN: 6,
-    Status.FAILED: 7,
+    "answered": 0,
+    "cancelled": 3,
+    "turn_ended": 4,
+    "expired": 5,
+    "withdrawn": 6,
+    "failed": 7,
 }
+"""By how an ask ended."""
 EXIT_STILL_OPEN: Final = 8
 EXIT_ASKED_BACK: Final = 9
+BY_DEFAULT: Final = "default"
+"""The source of an answer that nobody gave."""
 
 
-_GAVE_UP: Final = {
-    GaveUp.DENIED: "denied, because it was not decided in time",
-    GaveUp.GONE: "ended, because the agent's host no longer waits for it",
+GAVE_UP: Final = {
+    "denied": "denied, because it was not decided in time",
+    "gone": "ended, because the agent's host no longer waits for it",
 }
 
 
 def describe_status(ask: Mapping[str, JsonValue]) -> str:
     """Describe an ask's status; defaults taken at a deadline are not an answer."""
     if ask["gave_up"] is not None:
-        return _GAVE_UP[GaveUp(str(ask["gave_up"]))]
+        return GAVE_UP[str(ask["gave_up"])]
     status = str(ask["status"]).replace("_", " ")
     sources = ask["sources"] if isinstance(ask["sources"], dict) else {}
-    defaults = [name for name, source in sources.items() if source == Source.DEFAULT]
+    defaults = [name for name, source in sources.items() if source == BY_DEFAULT]
     if not defaults:
         return status
     if len(defaults) == len(sources):
@@ -66,8 +66,8 @@ def exit_with(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> No
         content: print only the text for the model.
         whole: print the whole ask in place of the tool result.
     """
-    status = Status(str(ask["status"]))
-    if status is Status.OPEN:
+    status = str(ask["status"])
+    if status == "open":
         _exit_still_open(ask, content=content, whole=whole)
     tool_result = ask["tool_result"]
     if content and isinstance(tool_result, dict):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from answerback.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
 
 if TYPE_CHECKING:
     from answerback_agents.pipe.exchange import Answer

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from answerback.cli.options import AskId, Json, Reader, Url
-from answerback.cli.output import columns, name_of, print_json, print_result
+from answerback_agents.cli.options import AskId, Json, Reader, Url
+from answerback_agents.cli.output import columns, name_of, print_json, print_result
 from answerback_base.sanitize import as_json, one_line, visible
 
 if TYPE_CHECKING:
-    from answerback.cli.api_client import JsonObject
+    from answerback_agents.cli.api_client import JsonObject
     from answerback_client import AsyncClient
 
 _RECORD_PAGE: Final = 1000
@@ -23,10 +23,9 @@ def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = Fals
 
     Example: `answerback show ask_0123456789abcdef`
     """
-    from answerback.cli.api_client import call_service, fetch_all, resolve_access
-    from answerback.cli.ask_output import describe_ask_back, summary_line
-    from answerback.cli.terminal import people_text
-    from answerback.runtime.config_file import load_settings
+    from answerback_agents.cli.api_client import call_service, fetch_all, resolve_access
+    from answerback_agents.cli.ask_output import describe_ask_back, summary_line
+    from answerback_agents.cli.local_service import describe_audience
 
     path = f"/v1/asks/{quote(ask, safe='')}"
 
@@ -39,10 +38,7 @@ def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = Fals
     if json:
         print_json({"ask": found, "record": entries})
         return
-    labels = load_settings().labels
-    about = (
-        [people_text.audience(found, labels), describe_ask_back(found)] if found["prompt"] else []
-    )
+    about = [describe_audience(found), describe_ask_back(found)] if found["prompt"] else []
     summary = summary_line(found)
     lines = [
         summary,
@@ -68,16 +64,15 @@ def _asked(prompt: JsonValue, summary: str) -> list[str]:
 
 def _record_line(entry: JsonObject) -> str:
     """Format a line of the record: when, what happened at which question, by whom, and the details."""
-    from answerback.cli.api_client import JSON_OBJECT
-    from answerback.cli.ask_output import local_time
-    from answerback.core.walker import Source
+    from answerback_agents.cli.api_client import JSON_OBJECT
+    from answerback_agents.cli.ask_output import BY_DEFAULT, local_time
 
     kind = str(entry["type"])
     body = JSON_OBJECT.validate_python(entry[kind])
     if kind == "response":
         ((kind, inner),) = body.items()
         body = JSON_OBJECT.validate_python(inner)
-    if kind == "answered" and body.get("source") == Source.DEFAULT:
+    if kind == "answered" and body.get("source") == BY_DEFAULT:
         kind = "default used"
     person = name_of(body.pop("by", None))
     indented = as_json({name: value for name, value in body.items() if value is not None})

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from answerback.cli.output import fail, say
-from answerback.cli.state_folder import state_folder
+from answerback_agents.cli.output import fail, say
+from answerback_agents.cli.state_folder import state_folder
 from answerback_base import private_file
 from answerback_base.addresses import is_loopback
 

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import typer
 
-from answerback.cli.options import SERVICE_URL, TOKEN_ENV, Json, To, TokenEnv
-from answerback.cli.output import EXIT_USAGE
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, Json, To, TokenEnv
+from answerback_agents.cli.output import EXIT_USAGE
 
 if TYPE_CHECKING:
     from answerback_agents.mcp_proxy.gateway import Gateway
@@ -78,8 +78,8 @@ def command(
 
     Everything else passes unchanged. What the server asks its user goes to people, too.
     """
-    from answerback.cli.piped_program import own_streams
-    from answerback.cli.state_folder import state_folder
+    from answerback_agents.cli.piped_program import own_streams
+    from answerback_agents.cli.state_folder import state_folder
     from answerback_agents.mcp_proxy.definitions import Definitions, DefinitionsError
     from answerback_agents.mcp_proxy.gateway import Gateway
     from answerback_agents.mcp_proxy.policy import PolicyError
@@ -130,7 +130,7 @@ def _choose_policy(
 
 
 def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
-    from answerback.cli.output import print_result
+    from answerback_agents.cli.output import print_result
     from answerback_agents.mcp_proxy.dry_run import as_lines, decide_all, read_tools
     from answerback_base import sanitize
 
@@ -169,7 +169,7 @@ def _run_program(
     command_line: list[str],
     secrets: list[str],
 ) -> NoReturn:
-    from answerback.cli.piped_program import environment_without, start_program, start_relay
+    from answerback_agents.cli.piped_program import environment_without, start_program, start_relay
     from answerback_agents.mcp_proxy.messages import read_bounded
     from answerback_agents.pipe.lines import LineWriter
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from answerback.cli.output import fail
+from answerback_agents.cli.output import fail
 
 _SECONDS_TO_ANSWER: Final = 2.0
 
@@ -18,7 +18,7 @@ def resolve_url(url: str | None, config: Path | None = None) -> str:
         if not _is_address(url):
             fail(f"{url} is not a valid Answerback address. Use http://host:port.")
         return url.rstrip("/")
-    from answerback.cli.configured_service import configured_url
+    from answerback_agents.cli.local_service import configured_url
 
     return configured_url(config)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -21,7 +21,7 @@ def installed_commit() -> str | None:
     Installers note where a package came from: https://packaging.python.org/en/latest/specifications/direct-url/
     """
     try:
-        origin = json.loads(distribution("answerback").read_text("direct_url.json") or "{}")
+        origin = json.loads(_distribution().read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):
         return None
     if commit := origin.get("vcs_info", {}).get("commit_id"):
@@ -29,6 +29,14 @@ def installed_commit() -> str | None:
     if origin.get("dir_info", {}).get("editable"):
         return _commit_of(Path(unquote(urlsplit(origin["url"]).path)))
     return None
+
+
+def _distribution() -> Distribution:
+    """Return the service's distribution, or else what is installed without the service."""
+    try:
+        return distribution("answerback")
+    except PackageNotFoundError:
+        return distribution("answerback-agents")
 
 
 def _commit_of(checkout: Path) -> str | None:
