@@ -267,6 +267,16 @@ PHASES: Final[dict[str, Ask]] = {
     "review-of-twelve": _after(_many(12), *[_YES] * 12),
     "review-of-forty": _after(_many(40), *[_YES] * 40),
     "confirmation": _WAITS,
+    "confirmation-explained": replace(
+        _WAITS,
+        asides=(
+            replace(_ASKED_BACK, question_id="apply"),
+            replace(_EXPLAINED, question_id="apply"),
+        ),
+    ),
+    "confirmation-without-context": _after(
+        _asked(Form(questions=(_question(_BOOLEAN),), confirmation=_CONFIRMED)), _YES
+    ),
     "confirmed-by-one": _after(_WAITS, Confirm(), by=BOB),
     "answered": _after(KINDS["boolean"], _YES),
     "answered-after-a-review": _after(_three(), *_GIVEN, Submit()),
