@@ -1,4 +1,4 @@
-"""Every answer type in every state, as the JSON sent to Discord; it can be pasted into any message previewer."""
+"""Long lists, modals and "Show in full", as the JSON sent to Discord; it can be pasted into any message previewer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_discord import form_inputs, long_lists, modals, render, show_in_full
+from answerback_discord import form_inputs, long_lists, modals, show_in_full
 from answerback_discord.option_controls import ListState
-from tests.fakes.discord.rules import check_callback, check_message, check_modal
+from tests.fakes.discord.rules import check_callback, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
 from tests.unit.adapters.snapshots import InFolder
 
@@ -99,27 +99,6 @@ def states(kind: str) -> dict[str, Ask]:
         found["other"] = walked(other=True)
         found["other-prefill"] = walked(Other(text="My own words"), Back(), other=True)
     return found
-
-
-@pytest.mark.rule("DISCORD-1", "DISCORD-2")
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_state_of_each_answer_type(kind: str, shot: SnapshotAssertion) -> None:
-    for state, ask in states(kind).items():
-        message = render.message(view_of(ask), LABELS)
-        assert check_message(message) == []
-        assert message == shot(name=f"{kind}.{state}")
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_the_review(many: bool, shot: SnapshotAssertion) -> None:
-    asked = tuple(
-        question(AnswerType.TEXT, id=f"q{n}", text=f"Question {n}?")
-        for n in range(1, 12 if many else 4)
-    )
-    ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value="Yes.")] * len(asked))
-    message = render.message(view_of(ask), LABELS)
-    assert check_message(message) == []
-    assert message == shot(name=f"review.{'many' if many else 'few'}")
 
 
 @pytest.mark.rule("DISCORD-2")
