@@ -256,6 +256,7 @@ def plan(
         route=None,
         confirmation=None,
         confirmers=confirmers,
+        confirmers_elsewhere=(),
         ceiling=ceiling,
         grants=None,
     )
