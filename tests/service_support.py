@@ -9,7 +9,7 @@ from functools import cache
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Destination, Escalation, Thread
+from answerback.core.ask import Ask, Change, Destination, Escalation, Thread
 from answerback.core.escalation import escalate
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, RetryLater, Shown
@@ -225,11 +225,17 @@ def ask_user(*questions: dict[str, JsonValue], **envelope: JsonValue) -> Submiss
 async def escalate_to(
     service: Service, ask: Ask, to: Destination, responders: Sequence[str] = ()
 ) -> Ask:
-    """Let an ask escalate to another place, as its route might say; unless others are named, its responders stay."""
+    """Let an ask escalate to another place, as its route might say, and let people have seen it there.
+
+    Unless others are named, its responders stay.
+    """
     escalation = Escalation(after=1.0, to=to, responders=tuple(responders) or ask.responders)
     request = ask.request.model_copy(update={"escalation": escalation})
-    done = await service.update(
-        ask.id, lambda latest, at: escalate(replace(latest, request=request), at)
-    )
+
+    def arrive(latest: Ask, at: float) -> Change | None:
+        change = escalate(replace(latest, request=request), at)
+        return change and change._replace(ask=replace(change.ask, before=None))
+
+    done = await service.update(ask.id, arrive)
     assert isinstance(done, Acted)
     return done.ask

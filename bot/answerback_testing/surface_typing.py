@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import pytest
 
-from answerback.core.ask import Ask, Destination, Escalation
+from answerback.core.ask import Ask, Change, Destination, Escalation
 from answerback.core.escalation import escalate
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
@@ -205,7 +206,7 @@ class TypingContract:
         ask = await _create_escalating_ask(stage, [GO, AGAIN], ada, bob)
         service = stage.harness.service
         await stage.harness.stop_showing()
-        assert isinstance(await service.update(ask.id, escalate), Acted)
+        assert isinstance(await service.update(ask.id, _escalate_and_show), Acted)
         if answered:
             await answer_elsewhere(stage, ask, bob)
         assert not await ada.type_message("yes")
@@ -213,6 +214,12 @@ class TypingContract:
         moved = await stage.harness.wait_until_shown(ask.id)
         assert answered_values(moved) == ([True] if answered else [])
         assert moved.destination.user == bob.user_id
+
+
+def _escalate_and_show(ask: Ask, at: float) -> Change | None:
+    """Escalate an ask that people can see at once where it goes: from then on, its old place counts no more."""
+    change = escalate(ask, at)
+    return change and change._replace(ask=replace(change.ask, before=None))
 
 
 async def _create_escalating_ask(
