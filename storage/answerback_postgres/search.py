@@ -63,8 +63,9 @@ def index_statements(seq: int, found: Iterable[rows.Row]) -> list[bytes]:
 
 
 class PostgresSearch(SqlSearch):
-    def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
+    def _words(self, wanted: Search, first: int) -> Sequence[tuple[str, object]]:
         lexemes = [f"'{word}':*" for word in wanted.terms]
         lexemes += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]
-        condition = "seq IN (SELECT seq FROM asks_words WHERE words @@ {}::tsquery)"
+        newest = f" AND seq >= {first}" if first else ""
+        condition = f"seq IN (SELECT seq FROM asks_words WHERE words @@ {{}}::tsquery{newest})"
         return [(condition, " & ".join(lexemes) or None)]

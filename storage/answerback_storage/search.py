@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
+from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.ports.search import Account, AskSearch, Search, may_wait_for
@@ -12,22 +13,39 @@ from answerback.ports.store_values import Page
 from answerback_storage import cursors, rows
 from answerback_storage.sql_database import Part, SqlDatabase, where
 
+_NEWEST: Final = 1_000
+"""Asks that are searched first: a word that many have fills a page from these, without a list of all that have it."""
+
 
 class SqlSearch(Part[SqlDatabase], AskSearch):
     async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+        behind = cursors.parse_cursor("search", after)
+        found: Sequence[tuple[int, Ask]] = ()
+        if wanted.terms or wanted.by:
+            [(last,)] = await self._db.fetch("SELECT max(seq) FROM asks")
+            if (first := min(behind, last or 0) - _NEWEST) > 0:
+                found = await self._find(wanted, behind, limit + 1, first)
+        if len(found) <= limit:
+            found = await self._find(wanted, behind, limit + 1, 0)
+        return cursors.page("search", found, limit)
+
+    async def _find(
+        self, wanted: Search, behind: int, limit: int, first: int
+    ) -> Sequence[tuple[int, Ask]]:
+        """Return asks of which the oldest has at least the number ``first``."""
         columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
         conditions = (
             ("created_at >= {}", wanted.since),
             ("created_at < {}", wanted.until),
-            ("seq < {}", cursors.parse_cursor("search", after)),
+            ("seq < {}", behind),
+            ("seq >= {}", first or None),
         )
-        terms, values = where(self._db, columns, *self._words(wanted), *conditions)
-        query = f"WHERE {terms} ORDER BY seq DESC"
-        return cursors.page("search", await self._db.find(query, values, limit + 1), limit)
+        terms, values = where(self._db, columns, *self._words(wanted, first), *conditions)
+        return await self._db.find(f"WHERE {terms} ORDER BY seq DESC", values, limit)
 
     @abstractmethod
-    def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
-        """Return the conditions that asks have certain words, with their values."""
+    def _words(self, wanted: Search, first: int) -> Sequence[tuple[str, object]]:
+        """Return the conditions that asks from a number on have certain words, with their values."""
 
     async def list_for_responder(
         self, accounts: Sequence[Account], after: str | None, limit: int

@@ -23,6 +23,7 @@ from answerback.ports.search import (
     split_words,
 )
 from answerback.ports.store import Decision, Store, Write
+from answerback_storage import search
 from answerback_testing.example_asks import new_ask
 from tests.stores.examples import ANN, end_decision
 
@@ -59,12 +60,12 @@ def act_decision(action: object, by: Person = ANN) -> Callable[[Ask | None], Dec
     return decide
 
 
-async def find_all_ids(store: Store, search: Search) -> list[str]:
+async def find_all_ids(store: Store, wanted: Search) -> list[str]:
     """Return the ids of all asks that a search finds, reading pages of two."""
     ids: list[str] = []
     after: str | None = None
     while True:
-        page = await store.search.find(search, after, 2)
+        page = await store.search.find(wanted, after, 2)
         ids += [ask.id for ask in page.rows]
         after = page.after
         if after is None:
@@ -99,6 +100,20 @@ class SearchContract:
             assert await find_all_ids(store, search_for(text)) == [f"ask_{n}" for n in numbers], (
                 text
             )
+
+    @pytest.mark.parametrize("newest", [1, 3, 4, 1_000])
+    async def test_pages_are_the_same_however_many_of_the_newest_are_searched_first(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, newest: int
+    ) -> None:
+        monkeypatch.setattr(search, "_NEWEST", newest)
+        for number in range(1, 8):
+            word = "rare" if number in {2, 6} else "common"
+            form = one_question(f"A {word} question?")
+            await store.asks.create(Write(new_ask(number, form=form)), None)
+        common = [f"ask_{n}" for n in (7, 5, 4, 3, 1)]
+        assert await find_all_ids(store, search_for("common")) == common
+        assert await find_all_ids(store, search_for("rare")) == ["ask_6", "ask_2"]
+        assert await find_all_ids(store, search_for("none")) == []
 
     async def test_what_parts_words_in_any_script_prevents_no_match(self, store: Store) -> None:
         await store.asks.create(Write(new_ask(form=one_question("ジョン・スミス ᦅᦱᧃ"))), None)
@@ -192,8 +207,8 @@ class SearchContract:
             "ask_3",
             "ask_2",
         ]
-        search = search_for("why", status=Status.OPEN, agent="coder", since=2.0)
-        assert await find_all_ids(store, search) == ["ask_5"]
+        wanted = search_for("why", status=Status.OPEN, agent="coder", since=2.0)
+        assert await find_all_ids(store, wanted) == ["ask_5"]
 
     async def test_the_search_index_survives_a_restart(
         self, store: Store, make_store: Callable[[], Store]

@@ -32,7 +32,9 @@ _OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER 
     ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision
         AND ($1 IS NULL OR show_holder = $1 OR {unclaimed("show_holder", "show_until", "$2")})
     ) ORDER BY turn, updated_at LIMIT $3"""
-_HAS_WORD: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH {})"
+_HAS_WORD: Final = (
+    "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH {{}} AND rowid >= {first})"
+)
 _DELIVERIES_SEEN: Final = "SELECT id, at FROM seen WHERE id > $1 ORDER BY id LIMIT $2"
 
 
@@ -115,10 +117,10 @@ class SqliteMessageQueries(SqlMessageQueries):
 
 
 class SqliteSearch(SqlSearch):
-    def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
+    def _words(self, wanted: Search, first: int) -> Sequence[tuple[str, object]]:
         texts = [f'"{word}"*' for word in wanted.terms]
         texts += [" OR ".join(map(answerer_word, person)) for person in wanted.by]
-        return [(_HAS_WORD, text) for text in texts]
+        return [(_HAS_WORD.format(first=2 * first), text) for text in texts]
 
 
 class SqliteMaintenance(SqlMaintenance):
