@@ -1,8 +1,8 @@
 """`make bench`: run the benchmarks one after the other, each in a separate process.
 
-`python -m tests.benchmarks [--against COMMIT] [NAME …]` runs all of them, or those named. A benchmark is a module of
-this package that can be run. It prints its figures next to a baseline measured in the same run; `service` and `cycle`
-also print those of another commit.
+`python -m tests.benchmarks [--against COMMIT] [NAME …]` runs all of them but `table` and `scale`, or those named. A
+benchmark is a module of this package that can be run. It prints its figures next to a baseline measured in the same
+run; `service` and `cycle` also print those of another commit.
 """
 
 import argparse
@@ -14,6 +14,8 @@ _RUNNABLE = 'if __name__ == "__main__":'
 _NO_BENCHMARK = {"baselines"}
 _AGAINST = {"service", "cycle"}
 """Those that take another commit."""
+_ONLY_IF_NAMED = {"table", "scale"}
+"""Those that repeat others, or take long."""
 
 
 def main(requested: list[str], against: str | None) -> int:
@@ -24,12 +26,13 @@ def main(requested: list[str], against: str | None) -> int:
         for path in sorted(here.parent.glob("*.py"))
         if path != here and path.stem not in _NO_BENCHMARK and _RUNNABLE in path.read_text("utf-8")
     ]
+    usual = [name for name in known if name not in _ONLY_IF_NAMED]
     unknown = sorted(set(requested) - set(known))
     if unknown:
         sys.stderr.write(f"No benchmark {', '.join(unknown)}; there are: {', '.join(known)}.\n")
         return 2
     failed = []
-    for number, name in enumerate(names := requested or known, 1):
+    for number, name in enumerate(names := requested or usual, 1):
         sys.stderr.write(f"[{number}/{len(names)}] {name}\n")
         command = [sys.executable, "-m", f"tests.benchmarks.{name}"]
         if against is not None and name in _AGAINST:

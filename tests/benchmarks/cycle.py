@@ -84,9 +84,10 @@ class Tracing:
         self._out.close()
 
 
-async def count_calls(up: Mapping[str, tuple[Process, aiohttp.ClientSession]]) -> Figures:
+async def count_calls(
+    up: Mapping[str, tuple[Process, aiohttp.ClientSession]], figures: Figures
+) -> None:
     """Count the system calls of one round."""
-    figures = Figures("System calls of an agent's cycle, per ask")
     for name, (server, http) in up.items():
         async for _ in phases(server, http):
             pass  # warms up
@@ -96,10 +97,11 @@ async def count_calls(up: Mapping[str, tuple[Process, aiohttp.ClientSession]]) -
                 if phase and times >= FEWEST:
                     figures.add(phase, name, [times], call)
         await tracing.end()
-    return figures
 
 
-async def time_calls(up: Mapping[str, tuple[Process, aiohttp.ClientSession]]) -> Figures:
+async def time_calls(
+    up: Mapping[str, tuple[Process, aiohttp.ClientSession]], figures: Figures
+) -> None:
     """Measure the CPU time of several rounds."""
     used: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number in range(ROUNDS + 1):
@@ -109,10 +111,8 @@ async def time_calls(up: Mapping[str, tuple[Process, aiohttp.ClientSession]]) ->
                 if phase and number:  # the first round warms up
                     used[phase, name].append((server.processor - before) / CALLS * 1e6)
                 before = server.processor
-    figures = Figures("CPU time of an agent's cycle, per ask")
     for (phase, name), found in sorted(used.items(), key=lambda each: each[0][0]):
         figures.add(phase, name, found, "µs", used[phase, "bare row"], "a bare row")
-    return figures
 
 
 async def main(commit: str | None, *, syscalls: bool) -> None:
@@ -126,7 +126,9 @@ async def main(commit: str | None, *, syscalls: bool) -> None:
                 name: await stack.enter_async_context(served(code, "row"))
                 for name, code in contestants.items()
             }
-            figures = await (count_calls if syscalls else time_calls)(up)
+            what = "System calls" if syscalls else "CPU time"
+            figures = Figures(f"{what} of an agent's cycle, per ask")
+            await (count_calls if syscalls else time_calls)(up, figures)
     figures.print()
 
 

@@ -14,6 +14,8 @@ class Figures:
 
     def __init__(self, title: str) -> None:
         self._table = Table("figure", "who", "measured", "ratio", title=title)
+        self.found: dict[tuple[str, str], tuple[float, float | None]] = {}
+        """By figure and who: what was measured, and its ratio to the baseline if there is one."""
 
     def add(
         self,
@@ -27,10 +29,10 @@ class Figures:
         """Add a row, with its ratio to a baseline if there is one."""
         middle = median(found)
         digits = 0 if middle >= 100 else 2
-        ratio = (
-            f"{_ratio(found, base):.2f} × {of}" if base and all(base) and base is not found else ""
-        )
-        self._table.add_row(figure, who, f"{middle:,.{digits}f} {unit}", ratio)
+        ratio = _ratio(found, base) if base and all(base) and base is not found else None
+        self.found[figure, who] = middle, ratio
+        shown = "" if ratio is None else f"{ratio:.2f} × {of}"
+        self._table.add_row(figure, who, f"{middle:,.{digits}f} {unit}", shown)
 
     def print(self) -> None:
         """Print the rows."""

@@ -1,0 +1,293 @@
+"""Whether anything takes longer when a database holds very many asks, a tenth of them open.
+
+Run as ``python -m tests.benchmarks.scale [ASKS …]`` (default: 100,000, and with ``BENCH_MILLION=1`` a million), on both
+stores. Two asks are stored as a service does it, one open and one answered, and then copied by SQL. What is compared
+with 1,000 asks is the store's part: the time without HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import psycopg
+
+from answerback.core import ask as asks
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask
+from answerback.ports.claims import SOLE_CLAIM
+from answerback.ports.late_answers import SeenState
+from answerback.ports.receipt_key import SigningKey, new_private_key
+from answerback.ports.receipts import NewReceipt
+from answerback.ports.search import Search
+from answerback.ports.store import Decision, Store, Write
+from answerback.service.notify import Hooks
+from answerback.workers.receipt_linker import ReceiptLinker
+from answerback_storage.sqlite.store import SqliteStore
+from tests import postgres
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.processes import shown
+from tests.benchmarks.service import ONE
+from tests.postgres import store_at
+from tests.stores.examples import ANN
+
+FEW: Final = 1_000
+TIMES: Final = 40
+"""How often each operation is timed."""
+_ROWS: Final = 500
+"""Rows that an export reads, and asks that are erased, in a round."""
+OPEN_OF: Final = 10
+"""One of so many asks is open."""
+_FIRST: Final = 1_000
+"""The number of the first copy. Smaller ones are left for what is stored afterwards."""
+_STRIDE: Final = 10
+"""Numbers of lines of the record that each copy may use."""
+
+# The columns that differ between copies, by table: ``{i}`` is the number of the copy, ``{id}`` its id, and ``{line}``
+# the number before its first line of the record.
+_COPIED: Final[Mapping[str, Mapping[str, str]]] = {
+    "requests": {"seq": "{i}"},
+    "asks": {"seq": "{i}", "id": "{id}", "channel": "'C' || ({i} % 500)", "last_line": "{line} + {lines}"},
+    "record": {"seq": "{line} + {n}", "ask_id": "{id}", "before": "nullif({line} + {n} - 1, {line})"},
+    "owed": {"seq": "{i}", "ask_id": "{id}"},
+    "receipts": {"seq": "{i}", "n": "{i}"},
+}  # fmt: skip
+_WORDS: Final = {
+    "sqlite": "INSERT INTO asks_words (rowid, words) SELECT i * 2, 'apply step' || i FROM {series}",
+    "postgresql": """INSERT INTO asks_words (seq, words) SELECT i, array_to_tsvector(ARRAY['apply', 'step' || i])
+        FROM {series}""",
+}
+"""The words of each copy: one that all have, and one of its own."""
+
+
+_COLUMNS: Final = "SELECT column_name FROM information_schema.columns"
+
+
+class Filler:
+    """Copies stored asks by SQL.
+
+    Args:
+        run: runs a statement, and returns its rows.
+        columns: returns the columns of a table.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        run: Callable[[str], list[tuple[Any, ...]]],
+        columns: Callable[[str], list[str]],
+    ) -> None:
+        self._kind, self._run, self._columns = kind, run, columns
+
+    def copy(self, ask_id: str, first: int, count: int) -> None:
+        """Add copies of an ask with the numbers from ``first`` on."""
+        [(seq,)] = self._run(f"SELECT seq FROM asks WHERE id = '{ask_id}'")
+        lines = self._run(f"SELECT seq FROM record WHERE ask_id = '{ask_id}' ORDER BY seq")
+        keys = {"requests": "seq", "asks": "seq", "receipts": "seq"}
+        for table in _COPIED:
+            key = f"{keys[table]} = {seq}" if table in keys else f"ask_id = '{ask_id}'"
+            for n, (line,) in enumerate(lines if table == "record" else [(None,)], 1):
+                row = key if line is None else f"seq = {line}"
+                self._insert(table, row, first, count, lines=len(lines), n=n)
+        series = self._series(first, count)
+        self._run(_WORDS[self._kind].format(series=series))
+
+    def _insert(self, table: str, row: str, first: int, count: int, **numbers: int) -> None:
+        names = {"i": "i", "id": "'ask_' || i", "line": f"i * {_STRIDE}", **numbers}
+        changed = {name: value.format(**names) for name, value in _COPIED[table].items()}
+        columns = self._columns(table)
+        values = ", ".join(changed.get(name, f"t.{name}") for name in columns)
+        series = self._series(first, count)
+        into = f"INSERT INTO {table} ({', '.join(columns)})"
+        if self._kind == "postgresql":
+            into += " OVERRIDING SYSTEM VALUE"
+        self._run(f"{into} SELECT {values} FROM {table} AS t, {series} WHERE t.{row}")
+
+    def _series(self, first: int, count: int) -> str:
+        last = first + count - 1
+        if self._kind == "postgresql":
+            return f"generate_series({first}::bigint, {last}) AS numbers (i)"
+        return f"""(WITH RECURSIVE numbers (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM numbers
+            WHERE i < {last}) SELECT i FROM numbers) AS numbers"""
+
+
+# --- what is measured ----------------------------------------------------------------------------------
+
+
+def _end(ask: Ask | None) -> Decision[None]:
+    """Answer the last question, with a receipt, as a click does."""
+    assert ask is not None
+    change = asks.apply_action(ask, Answer(value=True), at=time.time(), by=ANN)
+    assert isinstance(change, asks.Change)
+    receipt = NewReceipt("{" + " " * 1_500 + "}", "{}")
+    return Decision(Write(change.ask, change.entries, owed=True, receipt=receipt), None)
+
+
+async def _store_two(store: Store) -> None:
+    """Store an ask that is open, and one that was answered and collected."""
+    for number in (1, 2):
+        ask = replace(shown(number, ONE), id=f"ask_{number}", expires_at=4e9)
+        await store.asks.create(Write(ask, asks.request_entry(ask, 1.0)), None)
+    await store.asks.change("ask_2", _end)
+    await store.late_answers.set_seen_state(["ask_2"], SeenState.SEEN, time.time())
+    await _linker(store).link_all()
+
+
+def _linker(store: Store) -> ReceiptLinker:
+    return ReceiptLinker(store, SigningKey(new_private_key()), SOLE_CLAIM, Hooks(), sharing=0.0)
+
+
+async def _timed(call: Callable[[int], Awaitable[object]]) -> list[float]:
+    """Return the milliseconds of calls, without the first ones, which warm up."""
+    times = []
+    for number in range(TIMES):
+        began = time.perf_counter()
+        await call(number)
+        times.append((time.perf_counter() - began) * 1e3)
+    return times[TIMES // 4 :]
+
+
+async def measured(store: Store, count: int) -> dict[str, list[float]]:
+    """Return the milliseconds of each operation on a store with so many asks, of which the first tenth is open."""
+    began = time.perf_counter()
+    await store.open()
+    found = {"start": [(time.perf_counter() - began) * 1e3]}
+    step = max(1, count // OPEN_OF // TIMES)
+    linker = _linker(store)
+    person = [("slack", ANN.user_id)]
+
+    async def act(number: int) -> None:
+        await store.asks.change(f"ask_{_FIRST + number * step}", _end)
+
+    await linker.link_all()
+    found["action"] = await _timed(act)
+    began = time.perf_counter()
+    await linker.link_all()
+    found["link of a receipt"] = [(time.perf_counter() - began) * 1e3 / TIMES]
+    found["inbox, first page"] = await _timed(
+        lambda _: store.search.list_for_responder(person, None, 50)
+    )
+    found["history, first page"] = await _timed(
+        lambda _: store.search.find(Search(by=((ANN,),)), None, 50)
+    )
+    found["search for a word of one ask"] = await _timed(
+        lambda n: store.search.find(Search(terms=(f"step{_FIRST + count // 2 + n}",)), None, 50)
+    )
+    found["search for a word of all"] = await _timed(
+        lambda _: store.search.find(Search(terms=("apply",)), None, 50)
+    )
+    found |= await _by_row(store)
+    await store.close()
+    return found
+
+
+async def _by_row(store: Store) -> dict[str, list[float]]:
+    """Return the milliseconds that each row of an export takes, and each that is erased."""
+    found: dict[str, list[float]] = {"export, a row": [], "retention, an ask": []}
+    after = ""
+    for _ in range(5):
+        began = time.perf_counter()
+        changed = await store.record.list_changed(after, _ROWS)
+        for ask_id in changed.ids:
+            await store.asks.get(ask_id)
+            await store.record.read(ask_id)
+        took, after = time.perf_counter() - began, changed.after
+        found["export, a row"].append(took * 1e3 / max(1, len(changed.ids)))
+    for _ in range(5):
+        began = time.perf_counter()
+        erasable = await store.erasure.list_erasable(time.time() + 1, 40)
+        for ask_id in erasable:
+            await store.erasure.erase(ask_id, time.time(), set())
+        found["retention, an ask"].append((time.perf_counter() - began) * 1e3 / len(erasable))
+    return found
+
+
+async def in_sqlite(folder: Path, count: int) -> dict[str, list[float]]:
+    """Fill a file, and measure."""
+    path = folder / f"{count}.db"
+    store = SqliteStore(path)
+    await store.open()
+    await _store_two(store)
+    await store.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("BEGIN")
+
+        def columns(table: str) -> list[str]:
+            return [name for _, name, *_ in db.execute(f"PRAGMA table_info ({table})")]
+
+        _fill(Filler("sqlite", lambda text: db.execute(text).fetchall(), columns), count)
+        db.execute("COMMIT")
+        db.execute("PRAGMA wal_checkpoint (TRUNCATE)")
+    try:
+        return await measured(SqliteStore(path), count)
+    finally:
+        path.unlink()
+
+
+async def in_postgresql(url: str, count: int) -> dict[str, list[float]]:
+    """Fill a database, and measure."""
+    store = store_at(url)
+    await store.open()
+    await _store_two(store)
+    await store.close()
+    with psycopg.connect(url) as db:
+
+        def run(text: str) -> list[tuple[Any, ...]]:
+            cursor = db.execute(text.encode())
+            return [] if cursor.description is None else cursor.fetchall()
+
+        def columns(table: str) -> list[str]:
+            found = db.execute(
+                f"{_COLUMNS} WHERE table_name = %s AND is_generated = 'NEVER'".encode(), (table,)
+            )
+            return [name for (name,) in found]
+
+        _fill(Filler("postgresql", run, columns), count)
+        db.commit()
+        db.autocommit = True
+        db.execute("VACUUM ANALYZE")
+    return await measured(store_at(url), count)
+
+
+def _fill(filler: Filler, count: int) -> None:
+    filler.copy("ask_1", _FIRST, count // OPEN_OF)
+    filler.copy("ask_2", _FIRST + count // OPEN_OF, count - count // OPEN_OF)
+
+
+async def main(counts: list[int]) -> None:
+    """Compare each number of asks with few, and print a table."""
+    figures = Figures("What many asks cost, in ms")
+    with tempfile.TemporaryDirectory() as folder, postgres.server() as server:
+
+        async def at(kind: str, count: int) -> dict[str, list[float]]:
+            sys.stderr.write(f"  {kind}: {count:,} asks\n")
+            if kind == "sqlite":
+                return await in_sqlite(Path(folder), count)
+            with server.borrow_database() as database:
+                return await in_postgresql(server.url(database), count)
+
+        for kind in ("sqlite", "postgresql"):
+            few = await at(kind, FEW)
+            for count in counts:
+                many = await at(kind, count)
+                for what, times in many.items():
+                    base, least = [median(few[what])], [median(times)]
+                    who = f"{kind}, {count:,}"
+                    figures.add(what, who, least, f"ms (of {FEW:,}: {base[0]:.2f})", base, "that")
+    figures.print()
+
+
+if __name__ == "__main__":
+    sizes = [100_000, *[1_000_000] * (os.environ.get("BENCH_MILLION") == "1")]
+    asyncio.run(main([int(each) for each in sys.argv[1:]] or sizes))

@@ -1,0 +1,113 @@
+"""Whatever a running service asks of its store again and again, to check how the database answers it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from answerback.core.ask import Ask, Reason, Status, Thread
+from answerback.core.ask import end_ask as end
+from answerback.ports.claims import SOLE_CLAIM, Fence
+from answerback.ports.late_answers import LateAnswerQuery, SeenState
+from answerback.ports.receipts import NewLink, NewReceipt
+from answerback.ports.search import Account, Search
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.surface import Shown
+from answerback_testing.example_asks import new_ask
+from tests.stores.examples import (
+    ANN,
+    answer_decision,
+    new_delivery,
+    read_only_decision,
+    release_all,
+)
+
+_ACCOUNTS: Sequence[Account] = (("slack", "U1"), ("web", "ann@example.com"))
+
+
+def _end(ask: Ask | None) -> Decision[None]:
+    assert ask is not None
+    change = end(ask, Status.EXPIRED, at=3_000.0, reason=Reason.EXPIRED)
+    receipt = NewReceipt("{}", "{}")
+    return Decision(Write(change.ask, change.entries, owed=True, receipt=receipt), None)
+
+
+async def make_every_query(store: Store) -> None:
+    """Use a new store as a service with people, agents, chats and webhooks does."""
+    first = new_ask(1, expires_at=5_000.0, request={"agent": "coder", "conversation": "c1"})
+    await store.asks.create(Write(first, deliveries=(new_delivery(),)), None)
+    await store.asks.create(Write(new_ask(2)), None)
+    await asyncio.gather(
+        *(store.asks.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in (1, 2))
+    )
+    await store.asks.change("ask_2", _end)
+    await _find_asks(store)
+    await _collect_outcomes(store)
+    await _work(store)
+    await store.maintenance.prune(1.0)
+    await store.erasure.list_erasable(1.0, 5)
+
+
+async def _find_asks(store: Store) -> None:
+    await store.asks.get("ask_1")
+    await store.messages.find_open("slack", "C1", None, 5)
+    await store.messages.find_open("slack", "C1", "1.0", 5)
+    await store.messages.find_by_message("discord", "5")
+    await store.messages.find_ended("slack", "C1", "1.0", 1.0, 5)
+    await store.messages.find_moved("slack", "C1", None, 1.0, 5)
+    for filters in (
+        {},
+        {"status": Status.OPEN},
+        {"surface": "web"},
+        {"agent": "a"},
+        {"conversation": "c"},
+    ):
+        await store.asks.page(**filters)
+        await store.asks.page(**{"status": Status.OPEN, "surface": "web"} | filters)  # type: ignore[arg-type] # the same
+        await store.outbox.page(state=None, agent=filters.get("agent"), after=None, limit=5)
+    for wanted in (
+        Search(status=Status.OPEN),
+        Search(agent="a"),
+        Search(terms=("apply",)),
+        Search(by=((ANN,),)),
+    ):
+        await store.search.find(wanted, None, 5)
+    await store.search.list_for_responder(_ACCOUNTS, None, 5)
+    await store.record.read("ask_1")
+    changed = await store.record.list_changed("", 1)
+    await store.record.list_changed(changed.after, 1)
+    await store.asks.get_remembered("a", "c", "t", "bash", "q")
+    await store.drafts.get("k")
+    await store.outbox.get("msg_1")
+    await store.counts()
+
+
+async def _collect_outcomes(store: Store) -> None:
+    for after in (None, 1):
+        await store.late_answers.list_owed(LateAnswerQuery("coder", "c1", after=after), 1.0)
+        await store.late_answers.list_owed(LateAnswerQuery("", after=after), 1.0)
+    await store.late_answers.set_seen_state(["ask_2"], SeenState.SEEN, 1.0)
+    epoch = await store.leases.take("receipts", SOLE_CLAIM)
+    assert epoch is not None
+    await store.receipts.list_unlinked(5)
+    await store.receipts.add_links([NewLink("ask_2", 1, "{}")], Fence("receipts", epoch))
+    await store.receipts.last_link()
+    await store.receipts.list_linked(0, 5)
+    await store.receipts.get("ask_2")
+
+
+async def _work(store: Store) -> None:
+    await store.messages.list_outdated(5)
+    await store.asks.save_shown("ask_2", Shown(1, {"id": "1"}, Thread()))
+    await store.claims.claim_message("ask_1", SOLE_CLAIM)
+    await store.claims.claim_due(SOLE_CLAIM, 1e9, 5)
+    await store.claims.next_due(1.0)
+    (stored,) = await store.outbox.claim(SOLE_CLAIM, 1e9, 5)
+    await store.outbox.renew(stored.delivery.id, SOLE_CLAIM)
+    await store.outbox.next_due()
+    await release_all(store, SOLE_CLAIM.holder)
+    epoch = await store.leases.take("gateway", SOLE_CLAIM)
+    assert epoch is not None
+    await store.asks.change("ask_1", read_only_decision, fence=Fence("gateway", epoch))
+    await store.leases.release("gateway", SOLE_CLAIM.holder)
+    await store.changes.revisions(["ask_1"])

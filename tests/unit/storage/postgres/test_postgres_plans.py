@@ -1,0 +1,48 @@
+"""How PostgreSQL answers what a running service asks again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection, RawCursor
+
+from tests.postgres import Server, store_at
+from tests.stores.every_query import make_every_query
+
+_GROWING = ("asks", "record", "requests", "deliveries", "owed", "receipts", "seen", "asks_words")
+"""The tables that hold as much as there ever was."""
+
+
+@pytest.mark.rule("DATA-8")
+async def test_no_statement_of_a_running_store_reads_a_whole_table(
+    postgres_server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: dict[str, Any] = {}
+    execute = AsyncConnection.execute
+
+    async def noting(self: Any, statement: Any, values: Any = None, **more: Any) -> Any:
+        made[statement.decode() if isinstance(statement, bytes) else str(statement)] = values
+        return await execute(self, statement, values, **more)
+
+    store = store_at(database)
+    await store.open()
+    monkeypatch.setattr(AsyncConnection, "execute", noting)
+    await make_every_query(store)
+    monkeypatch.undo()
+    await store.close()
+    selected = {
+        statement: values
+        for statement, values in made.items()
+        if statement.lstrip().startswith(("SELECT", "UPDATE", "DELETE", "WITH", "INSERT"))
+    }
+    assert len(selected) > 25
+    with psycopg.connect(database, cursor_factory=RawCursor) as connection:
+        # Few rows are read as a whole in any case, unless an index answers.
+        connection.execute("SET enable_seqscan = off")
+        for statement, values in selected.items():
+            plan = connection.execute(f"EXPLAIN {statement}".encode(), values).fetchall()
+            for (step,) in plan:
+                _, _, scanned = step.partition("Seq Scan on ")
+                assert scanned.split(" ")[0] not in _GROWING, (statement, plan)
