@@ -23,6 +23,7 @@ from answerback.ports.surface import (
     SupportsGroups,
     SupportsLeading,
     SupportsMoves,
+    SupportsPeople,
     SupportsReminders,
     Surface,
 )
@@ -58,6 +59,13 @@ class EventSource(Protocol):
 class GroupMembership(Protocol):
     """Membership in the platform's groups."""
 
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        """Return the name of a person who can be asked where an ask is shown; None: nobody has the id, or a program.
+
+        Raises:
+            PlatformError: the platform does not say.
+        """
+
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Return those of ``groups`` that a person is in now.
 
@@ -69,7 +77,9 @@ class GroupMembership(Protocol):
         """Cancel the lookups in progress."""
 
 
-class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, SupportsLeading):
+class ChatSurface(
+    Surface, SupportsReminders, SupportsMoves, SupportsGroups, SupportsPeople, SupportsLeading
+):
     """A chat surface. A subclass creates the parts, and handles what people do.
 
     Args:
@@ -169,6 +179,9 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
     ) -> float | None:
         return await self._posting.retire(ask, left, to)
+
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        return await self._groups.find_person(user_id, ask)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         return await self._groups.groups_of_user(person.user_id, groups)

@@ -7,9 +7,10 @@ remembered; who has it is looked up whenever a person acts or reads.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from answerback.core.ask import Ask
 from answerback.core.errors import (
     DestinationGoneError,
     PlatformError,
@@ -63,6 +64,29 @@ class RoleMembership:
             raise error
         return roles
 
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        """Return the name of a member of the server where an ask is shown or, for a direct message, of any of ours."""
+        if not user_id.isdigit():
+            return None
+        try:
+            async with asyncio.timeout(self._timeout):
+                for guild in await self._servers_for(ask):
+                    if (member := await self._member(guild, user_id)) is not None:
+                        user = object_of(member.get("user"))
+                        names = (member.get("nick"), user.get("global_name"), user.get("username"))
+                        return None if user.get("bot") else str(next(filter(None, names), user_id))
+        except TimeoutError as late:
+            raise PlatformUnavailableError(
+                f"Discord did not say in time who {user_id} is."
+            ) from late
+        return None
+
+    async def _servers_for(self, ask: Ask) -> Sequence[str]:
+        guild = (ask.message or {}).get("guild")
+        if isinstance(guild, str) and ask.destination.user is None:
+            return [guild]
+        return [str(each.get("id")) for each in objects_of(await self._get("/users/@me/guilds"))]
+
     async def require_reachable_responders(self, responders: Sequence[str], guild: str) -> None:
         """Refuse an ask whose responders are all roles that the server does not have.
 
@@ -106,13 +130,16 @@ class RoleMembership:
         return found
 
     async def _roles_in(self, guild: str, user_id: str) -> frozenset[str]:
+        member = await self._member(guild, user_id)
+        return frozenset() if member is None else frozenset({guild, *texts_of(member.get("roles"))})
+
+    async def _member(self, guild: str, user_id: str) -> Mapping[str, object] | None:
         try:
-            member = await self._get(f"/guilds/{guild}/members/{user_id}")
+            return object_of(await self._get(f"/guilds/{guild}/members/{user_id}"))
         except PlatformError as error:
             if has_code(error, ErrorCode.UNKNOWN_MEMBER, ErrorCode.UNKNOWN_USER):
-                return frozenset()
+                return None
             raise
-        return frozenset({guild, *texts_of(object_of(member).get("roles"))})
 
     async def _get(self, path: str) -> object:
         while True:

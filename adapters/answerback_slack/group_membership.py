@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from answerback.core.ask import Ask
 from answerback.core.errors import (
     DestinationGoneError,
     PlatformError,
@@ -23,11 +24,16 @@ from answerback.core.errors import (
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat.coalesced_lookups import CoalescedLookups
-from answerback_chat.control_codec import list_of
+from answerback_chat.control_codec import list_of, object_of
 from answerback_slack.api_client import SlackApi
+from answerback_slack.people_text import shown_name
 
 logger = logging.getLogger(__name__)
 
+_NOBODY: Final = frozenset({"user_not_found", "user_not_visible"})
+"""The errors of https://docs.slack.dev/reference/methods/users.info that say that nobody has an id."""
+_SLACKBOT: Final = "USLACKBOT"
+"""Slackbot, which does not count as a bot: https://docs.slack.dev/reference/objects/user-object."""
 RECENT_SECONDS: Final = 60.0
 """The age up to which members are recent. Slack allows some 20 lookups a minute."""
 
@@ -69,6 +75,23 @@ class GroupMembership:
             e for e in failures if isinstance(e, (RateLimitedError, PlatformUnavailableError))
         )
         raise next(temporary, failures[0])
+
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        """Return the name of a person in the workspace, whether or not they are in the ask's channel."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await self._calls.call(self._calls.client.users_info, user=user_id)
+        except TimeoutError as late:
+            message = f"Slack did not say in time who {user_id} is"
+            raise PlatformUnavailableError(message, code="timeout") from late
+        except PlatformError as error:
+            if error.code in _NOBODY:
+                return None
+            raise
+        user = object_of(answer.get("user"))
+        if user.get("deleted") or user.get("is_bot") or user_id == _SLACKBOT:
+            return None
+        return shown_name(user) or user_id
 
     async def recent_members(self, group: str) -> frozenset[str]:
         """Return the user ids of a group's members, which may be a minute old: nobody may act because of them.

@@ -16,6 +16,7 @@ from answerback.presentation import answer_summary, attribution, durations, text
 from answerback.presentation.attribution import AttributionFormat, fill
 from answerback.presentation.message_plan import Markup
 from answerback_base.sanitize import visible
+from answerback_chat.control_codec import object_of
 from answerback_slack.blocks import Block, clock_mrkdwn, date_mrkdwn, escape, escape_within
 
 NAME_ROOM: Final = 160
@@ -65,6 +66,12 @@ def _escape_sentence(text: str) -> str:
     return escape_within(text, _SENTENCE_ROOM)
 
 
+def shown_name(user: Mapping[str, object]) -> str:
+    """Return the name under which Slack shows a user: https://docs.slack.dev/reference/objects/user-object"""
+    profile = object_of(user.get("profile"))
+    return str(profile.get("display_name") or profile.get("real_name") or user.get("name") or "")
+
+
 def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
     """The mrkdwn format of lines about people.
 
@@ -107,7 +114,7 @@ MARKUP: Final = Markup(
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
     """Who may answer and until when, as mrkdwn; see `attribution_format`."""
     return attribution.audience_line(
-        view.responders, view.closes_at, labels, attribution_format(names)
+        view.responders, view.closes_at, labels, attribution_format(names), view.handed_over
     )
 
 

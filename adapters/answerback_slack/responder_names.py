@@ -20,7 +20,7 @@ from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_chat.control_codec import object_of, objects_of
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import escape
-from answerback_slack.people_text import NAME_ROOM, is_id, mention
+from answerback_slack.people_text import NAME_ROOM, is_id, mention, shown_name
 
 NAME_TTL_SECONDS: Final = 3_600.0
 """How long a name is cached."""
@@ -77,7 +77,7 @@ class ResponderNames:
         try:
             if key != _ALL_GROUPS:
                 answer = await self._calls.call(client.users_info, user=key)
-                return {key: _name(object_of(answer.get("user")))}
+                return {key: shown_name(object_of(answer.get("user")))}
             answer = await self._calls.call(client.usergroups_list)
         except PlatformError:
             return {}
@@ -87,12 +87,6 @@ class ResponderNames:
 
 def _ttl_seconds(task: asyncio.Task[Mapping[str, str]]) -> float:
     return NAME_TTL_SECONDS if task.result() else MISSING_NAME_TTL_SECONDS
-
-
-def _name(person: Mapping[str, object]) -> str:
-    """The name under which Slack shows a person: https://docs.slack.dev/reference/objects/user-object"""
-    shown = object_of(person.get("profile"))
-    return str(shown.get("display_name") or shown.get("real_name") or person.get("name") or "")
 
 
 def _people(view: View) -> Iterator[Person]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from answerback.core.ask import Ask
 from answerback.core.errors import (
     DestinationGoneError,
     PayloadRejectedError,
     PlatformUnavailableError,
 )
 from answerback_chat.chat_surface import GroupMembership
+from answerback_chat.control_codec import object_of, texts_of
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.parse import is_id
@@ -27,6 +29,30 @@ class AdministratorMembership(GroupMembership):
 
     def __init__(self, calls: TelegramApi, timeout: float) -> None:
         self._calls, self._timeout = calls, timeout
+
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        if not is_id(user_id):
+            return None
+        chat = (ask.message or {}).get("channel") or ask.destination.channel
+        is_direct = ask.destination.user is not None or chat is None
+        try:
+            async with asyncio.timeout(self._timeout):
+                if is_direct:
+                    found = await self._calls.call_object("getChat", {"chat_id": user_id})
+                    is_there = found.get("type") == "private"
+                else:
+                    member = await self._calls.call_object(
+                        "getChatMember", {"chat_id": chat, "user_id": int(user_id)}
+                    )
+                    found = object_of(member.get("user"))
+                    is_there = member.get("status") not in OUT and not found.get("is_bot")
+        except TimeoutError as late:
+            message = f"Telegram did not say in time who {user_id} is."
+            raise PlatformUnavailableError(message) from late
+        except (DestinationGoneError, PayloadRejectedError):
+            return None
+        names = texts_of([found.get("first_name"), found.get("last_name")])
+        return (" ".join(names) or user_id) if is_there else None
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         # The directory of people may name an account that is not an id.

@@ -19,9 +19,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import LeaseLostError
+from answerback.core.handing_over import people_to_choose
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
+from answerback.core.view import View, view_of
 from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation import wording
@@ -213,7 +214,7 @@ class ClickHandler:
         if used.is_helper and used.control.argument:
             entry = await self.entries.find(used.message, is_new=True)
             return await self._read_entry(ask, used._replace(entry=entry))
-        view = view_of(ask, self.labels)
+        view = self._view_with_people(ask)
         selected = await self._selections.selected(ask, view.prompt)
         spec = self.entries.plan(view, used.control, selected)
         if spec is None:
@@ -226,8 +227,13 @@ class ClickHandler:
 
         return ClickResponse(after=(ask_for,), sends=True)
 
+    def _view_with_people(self, ask: Ask) -> View:
+        """Return the view of an ask with all those among whom a person chooses to hand it over."""
+        people = people_to_choose(ask, self.asks.people)
+        return view_of(ask, self.labels)._replace(takers=people)
+
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
-        view = view_of(ask, self.labels)
+        view = self._view_with_people(ask)
         selected = await self._selections.selected(ask, view.prompt)
         action, after = await self.entries.read(used, ask, view, selected)
         if action is None and not after:

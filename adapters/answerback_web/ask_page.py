@@ -18,6 +18,7 @@ from answerback.core.confirmer_copies import is_account_elsewhere
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
+from answerback.core.handing_over import people_to_choose
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
 from answerback.core.person import AuthMethod
@@ -373,6 +374,12 @@ class AskPages:
         build_page = partial(render.ask_page, ask, self._site.labels, **shown)
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
+        if page.takers is not None:
+            people = people_to_choose(ask, visit.people) or ()
+            surface = ask.destination.surface
+            accounts = (Person(surface=surface, user_id=each) for each in people)
+            named = (visit.people.as_named(each) for each in accounts)
+            page = replace(page, takers=tuple((each.user_id, each.name or "") for each in named))
         return visit.without_refused(page, ask) if visit.may_answer(ask) else page
 
     def _confirm(self, visit: _Visit, ask: Ask, post: Post) -> web.Response:

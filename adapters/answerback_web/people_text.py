@@ -26,7 +26,9 @@ def audience_line(view: View, surface: str, labels: Labels) -> Markup:
     """
 
     marks = _html_format(surface, labels)
-    line = attribution.audience_line(view.responders, view.closes_at, labels, marks)
+    line = attribution.audience_line(
+        view.responders, view.closes_at, labels, marks, view.handed_over
+    )
     return Markup(line)
 
 

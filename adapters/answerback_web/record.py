@@ -86,6 +86,9 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
             return labels.record_ended, ending if reply is None else f"{ending}: {reply}"
         case "delivery":
             return labels.record_delivery, {**body} or None
+        case "handed_over":
+            name = body.get("name")
+            return labels.record_handed_over, body.get("to") if name is None else name
         case "note" if "submitted" in body:
             return labels.submit, None
         case "note":
@@ -104,7 +107,6 @@ def _titles(labels: Labels) -> Mapping[str, tuple[str, str]]:
         "backed": (labels.back, ""),
         "confirmed": (labels.record_confirmed, ""),
         "objected": (labels.record_objected, "text"),
-        "handed_over": (labels.record_handed_over, "to"),
         "cancelled": (labels.record_unanswered, "reason"),
         "clarify": (labels.record_asked_back, "text"),
         "context": (labels.record_explained, "text"),

@@ -126,8 +126,8 @@ class AskPage:
     """The text in the box for asking back."""
     hand_over: str
     """To whom it is to be handed over, as entered."""
-    takers: tuple[str, ...] | None
-    """To whom it can be handed over; None: to nobody."""
+    takers: tuple[tuple[str, str], ...] | None
+    """To whom it can be handed over, as ids with the names that are known; None: to nobody."""
     reply: str
     """The text in the reply box."""
     reply_open: bool
@@ -219,7 +219,7 @@ def ask_page(
         has_unsaved_input=post is not None,
         ask_back=post.first("ask_back") if post else "",
         hand_over=post.first("hand_over") if post else "",
-        takers=view.takers,
+        takers=None if view.takers is None else tuple((each, "") for each in view.takers),
         reply=post.first("reply") if post else "",
         reply_open=post is not None
         and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),

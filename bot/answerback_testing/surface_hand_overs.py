@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
+from answerback.core.handing_over import HandOver
+from answerback.core.person import Person
 from answerback.core.walker import Phase
+from answerback.ports.surface import Actor, Rejected, SupportsPeople
+from answerback_testing.other_surface import list_people
 from answerback_testing.simulated_people import (
     Capability,
     HasPrivateNotes,
@@ -16,7 +20,8 @@ from answerback_testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback_testing.surface_questions import GO, WHERE
+from answerback_testing.surface_people import read_normalized_text
+from answerback_testing.surface_questions import GO, LABELS, WHERE
 from answerback_testing.surface_walks import assert_sees
 
 
@@ -35,8 +40,11 @@ class HandOversContract:
         [line] = await stage.harness.service.record(ask.id)
         assert line.entry.kind == "handed_over"
         assert line.entry.by is not None
-        assert (line.entry.by.user_id, line.entry.body) == (ada.user_id, {"to": bob.user_id})
+        assert (line.entry.by.user_id, line.entry.body["to"]) == (ada.user_id, bob.user_id)
         await assert_sees(bob, handed)
+        read = await read_normalized_text(bob, ada, bob)
+        said = LABELS.handed_over_to.format(to=bob.name, by=ada.name)
+        assert said.casefold() in read
         await bob.answer(GO, True)
         answered = await stage.harness.wait_until_shown(ask.id)
         assert answered.question == WHERE
@@ -61,6 +69,26 @@ class HandOversContract:
             assert "the route does not list them" in said
         after = await stage.harness.wait_until_shown(ask.id)
         assert (after.responders, after.revision) == (ask.responders, ask.revision)
+
+    @pytest.mark.rule("HANDOVER-2")
+    async def test_anybody_whom_the_platform_knows_gets_it_where_anyone_may_answer(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form, request = Form(questions=(GO,)), {"ceiling": (ANYONE,)}
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)
+        service, surface = stage.harness.service, stage.place.surface
+        giver = Actor(Person(surface=surface, user_id=ada.user_id, name=ada.name))
+        nobody = await service.act(ask.id, HandOver(to=f"{bob.user_id}0"), giver)
+        assert isinstance(nobody, Rejected)
+        knows = isinstance(service.surfaces[surface], SupportsPeople)
+        why = "not_a_person" if knows else "responders_forbidden"
+        assert [each.code for each in nobody.problems] == [why]
+        account = f"{surface}:{bob.user_id}"
+        with list_people(stage.harness, {} if knows else {"bob": (account,)}):
+            await ada.look_at(ask)
+            await ada.hand_over(bob)
+            handed = await stage.harness.wait_until_shown(ask.id)
+        assert handed.responders == (ada.user_id, bob.user_id)
 
     @pytest.mark.rule("HANDOVER-1")
     async def test_a_hand_over_from_an_old_copy_changes_nothing(

@@ -52,6 +52,13 @@ SERVICE = (
         "if False:",
         (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
     ),
+    # Who is given an ask is a person, as the platform says.
+    Mutant(
+        "bot/answerback/service/handing_over.py",
+        "if taker.is_person is False:",
+        "if False:",
+        (f"{_UNIT}/service/test_handing_over.py",),
+    ),
     # A message where an ask was counts only if nothing has happened but the move.
     Mutant(
         "bot/answerback/service/may_act.py",

@@ -27,6 +27,7 @@ from answerback.core.request import AbandonedMessage as AbandonedMessage
 from answerback.core.request import ConfirmerCopy as ConfirmerCopy
 from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
+from answerback.core.request import HandedOver as HandedOver
 from answerback.core.request import OtherAccount as OtherAccount
 from answerback.core.request import PlaceBefore as PlaceBefore
 from answerback.core.request import Request as Request
@@ -71,6 +72,8 @@ class Ask(StrictDataclass):
     """Who may confirm, too, and has no account on the surface of the ask: their accounts, as ``surface:id``."""
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
+    handed_over: HandedOver | None = None
+    """The last hand over that still holds, which people read."""
     returned: bool = False
     """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
     escalated: bool = False

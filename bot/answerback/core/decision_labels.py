@@ -70,6 +70,7 @@ class DecisionLabels(FrozenModel):
         "The person to whom you handed this over cannot be reached, so it stays with you: {label} is"
         " waiting here."
     )
+    handed_over_to: str = "Handed over to {to} by {by}"
     record_handed_over: str = "Handed over"
 
     allow_again: str = "Allow again for…"

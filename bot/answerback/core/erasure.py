@@ -52,6 +52,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
             copy for copy in ask.copies if (copy.surface or ask.destination.surface) in opaque
         ),
         handed_to=(),
+        handed_over=None,
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.

@@ -187,6 +187,7 @@ def _put_back(ask: Ask, before: PlaceBefore) -> Ask:
         before=None,
         shown_revision=0,
         opened=before.opened,
+        handed_over=ask.handed_over if before.by is None else None,
     )
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from answerback.core.ask import ANYONE, Ask, Change, RecordEntry, restart_reminders
+from pydantic import JsonValue
+
+from answerback.core.ask import ANYONE, Ask, Change, HandedOver, RecordEntry, restart_reminders
 from answerback.core.escalation import move
+from answerback.core.people import People
 from answerback.core.person import Person
 
 
@@ -35,6 +38,15 @@ def takers_of(ask: Ask) -> tuple[str, ...] | None:
     return None if ceiling is None else tuple(each for each in ceiling if not is_collective(each))
 
 
+def people_to_choose(ask: Ask, people: People) -> tuple[str, ...] | None:
+    """Return the ids of those among whom a person chooses: `takers_of`, and whom the directory knows if anyone may."""
+    listed = takers_of(ask)
+    if listed is None or ANYONE not in (ceiling_of(ask) or ()):
+        return listed
+    known = (people.ids_on(name, ask.destination.surface) for name in people.accounts)
+    return tuple(dict.fromkeys((*listed, *(each for ids in known for each in ids))))
+
+
 def is_collective(name: str) -> bool:
     """Whether a name stands for several people."""
     return name == ANYONE or name.startswith("@")
@@ -54,8 +66,10 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
     return tuple(each for each in ask.waits_for if each not in ids)
 
 
-def apply_hand_over(ask: Ask, to: tuple[str, ...], *, at: float, by: Person) -> Change:
-    """Hand an open ask over to the person who has these ids on its surface."""
+def apply_hand_over(
+    ask: Ask, to: tuple[str, ...], *, at: float, by: Person, name: str | None = None
+) -> Change:
+    """Hand an open ask over to the person who has these ids on its surface, and perhaps a name that is known."""
     place = ask.destination
     handed = replace(
         ask,
@@ -65,10 +79,14 @@ def apply_hand_over(ask: Ask, to: tuple[str, ...], *, at: float, by: Person) -> 
         acted_by=by,
         acted_revision=ask.revision + 1,
         handed_to=() if place.user else to,  # a direct message is its own notification
+        handed_over=HandedOver(by=by, to=Person(surface=place.surface, user_id=to[0], name=name)),
         returned=False,
         **restart_reminders(ask, at),
     )
     if place.user:
         handed = move(handed, replace(place, user=to[0]), before=ask, by=by)
-    entry = RecordEntry(at=at, kind="handed_over", by=by, body={"to": to[0]})
+    body: dict[str, JsonValue] = {"to": to[0]}
+    if name is not None:
+        body["name"] = name
+    entry = RecordEntry(at=at, kind="handed_over", by=by, body=body)
     return Change(handed, (entry,))

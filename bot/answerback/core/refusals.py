@@ -153,6 +153,11 @@ BEYOND_CEILING: Final = Refusal(
 NOT_A_TAKER: Final = Refusal(
     "not_a_taker", "Name one other person with an account where this is asked.", "/to"
 )
+NOT_A_PERSON: Final = Refusal(
+    "not_a_person",
+    'Nobody who can be asked here has the id "{}". Choose a person from the list, or check the id.',
+    "/to",
+)
 STILL_MOVING: Final = Refusal(
     "still_moving", "This was handed over just now and is still being moved. Try again in a moment."
 )

@@ -52,6 +52,14 @@ class ConfirmerCopy(StrictDataclass):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver(StrictDataclass):
+    """Who handed an ask over last, and to whom."""
+
+    by: Person
+    to: Person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedMessage(StrictDataclass):
     """A live message left behind by an escalation: visible ``since`` a time of the platform's clock, if that is known,
     and a note since ``until`` at the latest; None: it has yet to become one."""

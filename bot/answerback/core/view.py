@@ -26,6 +26,7 @@ from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import takers_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
+from answerback.core.request import HandedOver
 from answerback.core.too_late import can_try_again
 from answerback.core.typed_text import fold
 from answerback.core.walker import GivenAnswer, Person, Phase
@@ -184,6 +185,8 @@ class View(NamedTuple):
     """Who has confirmed the answers."""
     unconfirmed: bool = False
     """Whether it ended while its answers waited for confirmation."""
+    handed_over: HandedOver | None = None
+    """Who handed it over last, and to whom, while it is open."""
     takers: tuple[str, ...] | None = None
     """The ids of those to whom the open ask can be handed over, of whom groups are left out; None: it cannot be."""
     grants: GrantOffer | None = None
@@ -252,6 +255,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         confirmation=_confirmation(ask, labels) if ask.confirming else None,
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
+        handed_over=ask.handed_over if ask.open else None,
         takers=takers_of(ask) if ask.request.ceiling is not None else None,
         grants=_grants(ask),
         grant=ask.grant,

@@ -305,6 +305,20 @@ class SupportsPlaceGroups(Protocol):
 
 
 @runtime_checkable
+class SupportsPeople(Protocol):
+    """A surface that knows people by their ids. Without this, an id that is well-formed may be somebody's."""
+
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        """Return the name of the person with this id, who can be asked where an ask is shown.
+
+        None: nobody has it who can be, or only a program has it.
+
+        Raises:
+            PlatformError: the platform does not say.
+        """
+
+
+@runtime_checkable
 class SupportsGroups(Protocol):
     """A surface that knows who is in which group. Without this, nobody is in any."""
 

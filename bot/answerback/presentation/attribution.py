@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from string import Formatter
 from typing import Final, NamedTuple
 
-from answerback.core.ask import ANYONE, DEFAULT_ASKER, Status
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, HandedOver, Status
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import GivenAnswer, Person
@@ -57,16 +58,29 @@ class AttributionFormat(NamedTuple):
 
 
 def audience_line(
-    responders: Sequence[str], closes_at: float | None, labels: Labels, marks: AttributionFormat
+    responders: Sequence[str],
+    closes_at: float | None,
+    labels: Labels,
+    marks: AttributionFormat,
+    handed_over: HandedOver | None = None,
 ) -> str:
-    """``For Ada, @ops · closes tomorrow at 9:00``; empty if there is nothing to show.
+    """``For Ada, @ops · Handed over to Bob by Ada · closes tomorrow at 9:00``; empty if there is nothing to show.
 
     Args:
         responders: who may answer; empty if that is obvious.
         closes_at: when the ask expires, in seconds since the epoch; None: never.
     """
     closes = "" if closes_at is None else _fill(labels.closes, marks, time=marks.time(closes_at))
-    return " · ".join(filter(None, (_audience(responders, labels, marks), closes)))
+    handed = ""
+    if handed_over is not None:
+        giver, taker = marks.person(handed_over.by), _name_of_taker(handed_over.to, marks)
+        handed = _fill(labels.handed_over_to, marks, to=taker, by=giver)
+    return " · ".join(filter(None, (_audience(responders, labels, marks), handed, closes)))
+
+
+def _name_of_taker(taker: Person, marks: AttributionFormat) -> str:
+    name = None if taker.name else marks.responder(taker.user_id)
+    return name or marks.person(taker if taker.name else replace(taker, name=taker.user_id))
 
 
 def _audience(responders: Sequence[str], labels: Labels, marks: AttributionFormat) -> str:

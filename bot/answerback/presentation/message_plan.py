@@ -377,7 +377,9 @@ class _Plan:
     def add_heading(self) -> None:
         """Add who asks, and who may answer until when."""
         view, markup = self.view, self.style.markup
-        who = attribution.audience_line(view.responders, view.closes_at, self.labels, markup.people)
+        who = attribution.audience_line(
+            view.responders, view.closes_at, self.labels, markup.people, view.handed_over
+        )
         heading = Heading(self._asks_line(), who and markup.quiet(who))
         self._take(*heading)
         self.parts.append(heading)

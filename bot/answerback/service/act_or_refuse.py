@@ -38,7 +38,7 @@ from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service import may_act, question_routing, record_wire
-from answerback.service.handing_over import decide_hand_over
+from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over, look_up_taker
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows
@@ -187,8 +187,8 @@ class ChangeCommitter:
         return surface is not None and surface.unready_reason() is None
 
 
-_Decided = Decision[Write | Acted | Rejected | NeedsGroups]
-_Decide = Callable[[Intent, Actor, Actor | None, float, Ask | None], _Decided]
+_Decided = Decision[Write | Acted | Rejected | NeedsGroups | NeedsPerson]
+_Decide = Callable[[Intent, Actor, Taker | None, float, Ask | None], _Decided]
 """Decides about an intent of an actor: who is given the ask, if that was looked up, the time, and the ask."""
 
 
@@ -306,7 +306,8 @@ class AskActions:
         self, decide_at: _Decide, intent: Intent, actor: Actor, within: _Within
     ) -> Acted | Rejected:
         """Decide in one transaction, and again for as long as it takes groups that have yet to be looked up."""
-        commits, taker = self._commits, None
+        commits = self._commits
+        taker: Taker | None = None
         while True:
             decide = partial(decide_at, intent, actor, taker, commits.clock.now())
             if within.check is not None:
@@ -324,15 +325,23 @@ class AskActions:
                 return Acted(ask, repeated=True) if ask else Rejected(RejectReason.NOT_FOUND)
             if isinstance(outcome, Write):
                 return Acted(outcome.ask)
+            if isinstance(outcome, NeedsPerson):
+                taker = await look_up_taker(commits.surfaces, outcome)
+                if taker is None:
+                    return Rejected(RejectReason.UNCHECKED, outcome.ask)
+                continue
             if not isinstance(outcome, NeedsGroups):
                 return outcome
             with_groups = await may_act.look_up_groups(commits.surfaces, outcome)
             if with_groups is None:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
-            actor, taker = (actor, with_groups) if outcome.as_taker else (with_groups, taker)
+            if outcome.as_taker and taker is not None:
+                taker = taker._replace(actor=with_groups)
+            else:
+                actor = with_groups
 
     def _decide_at_old_place(
-        self, intent: Intent, actor: Actor, taker: Actor | None, now: float, ask: Ask | None
+        self, intent: Intent, actor: Actor, taker: Taker | None, now: float, ask: Ask | None
     ) -> _Decided:
         """Decide about what a person does where an ask still looks open, because nobody can see it elsewhere yet."""
         if ask is None or (still := as_still_open(ask)) is None:
@@ -349,7 +358,7 @@ class AskActions:
         return Decision(write, result)
 
     def _decide(
-        self, intent: Intent, actor: Actor, taker: Actor | None, now: float, ask: Ask | None
+        self, intent: Intent, actor: Actor, taker: Taker | None, now: float, ask: Ask | None
     ) -> _Decided:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND, ask))
@@ -390,8 +399,8 @@ class AskActions:
         return actor._replace(ids=self._commits.people.ids_of(actor.person, here))
 
     def _change(
-        self, ask: Ask, action: OpenAction, actor: Actor, taker: Actor | None, now: float
-    ) -> Change | Rejected | NeedsGroups:
+        self, ask: Ask, action: OpenAction, actor: Actor, taker: Taker | None, now: float
+    ) -> Change | Rejected | NeedsGroups | NeedsPerson:
         if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):
             problem = refusals.CANNOT_BE_REMEMBERED.problem()
             return Rejected(RejectReason.INVALID, ask, (problem,))

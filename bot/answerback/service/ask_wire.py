@@ -21,10 +21,12 @@ from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.service.people_wire import (
     GrantNoteBody,
+    HandedOverBody,
     PersonBody,
     Timestamp,
     TriedAgainBody,
     grant_note_body,
+    handed_over_body,
     iso,
     person_body,
     strict,
@@ -110,6 +112,8 @@ class AskBody(TypedDict):
     """Who confirmed the answers, once the ask has ended."""
     hand_over_to: list[str] | None
     """Whom the route lists, without groups, if responders can hand the ask over: ids on its surface."""
+    handed_over: HandedOverBody | None
+    """Who handed it over last, and to whom, while it is open."""
     ended_by: PersonBody | None
     source: Source | None
     gave_up: GaveUp | None
@@ -173,6 +177,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
         "hand_over_to": None if view.takers is None else [*view.takers],
+        "handed_over": handed_over_body(view.handed_over),
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,

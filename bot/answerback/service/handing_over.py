@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Change, Destination
+from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.handing_over import HandOver, apply_hand_over, ceiling_of, is_collective
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
+from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPeople, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.may_act import NeedsGroups
 from answerback.service.submission_plan import normalize_responders
+
+logger = logging.getLogger(__name__)
+
+
+class Taker(NamedTuple):
+    """The person to whom an ask is to be handed over, and whether the platform knows them; None: it does not say."""
+
+    actor: Actor
+    is_person: bool | None
+
+
+class NeedsPerson(NamedTuple):
+    """Whether an ask can be handed over depends on a person who has not been looked up yet."""
+
+    ask: Ask
+    user_id: str
 
 
 def decide_hand_over(
     ask: Ask,
     action: HandOver,
     actor: Actor,
-    taker: Actor | None,
+    taker: Taker | None,
     now: float,
     people: People,
     surface: Surface | None,
-) -> Change | Rejected | NeedsGroups:
+) -> Change | Rejected | NeedsGroups | NeedsPerson:
     """Decide about handing over an ask on which a person may act.
 
     Args:
         surface: where it is asked.
-        taker: the other person, once it was looked up in which groups they are.
+        taker: the other person, once they were looked up; None: they have yet to be.
     """
     missing = missing_groups(ask.responders, actor)
     if missing is not None:  # who may only confirm has nothing to give
@@ -38,19 +60,39 @@ def decide_hand_over(
         return _rejected(ask, refusals.NO_CEILING)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
-    known = tuple(each for each in ids if _is_known(each, ask, people, surface))
+    if taker is None:
+        return NeedsPerson(ask, ids[0])
+    if taker.is_person is False:
+        return Rejected(RejectReason.INVALID, ask, (refusals.NOT_A_PERSON.problem(ids[0]),))
+    known = tuple(each for each in ids if _is_known(each, ask, people, surface, taker))
     listed = tuple(each for each in ids if each in ceiling or (ANYONE in ceiling and each in known))
     if not listed:
-        person = Person(surface=ask.destination.surface, user_id=ids[0])
         named = tuple(each for each in ceiling if each != ANYONE)
-        taker = taker or Actor(person)
-        missing = missing_groups(named, taker)
+        missing = missing_groups(named, taker.actor)
         if missing:
-            return NeedsGroups(ask, taker, missing, as_taker=True)
+            return NeedsGroups(ask, taker.actor, missing, as_taker=True)
         if missing is not None:
             return _rejected(ask, refusals.BEYOND_CEILING)
-        listed = (person.user_id,)
-    return apply_hand_over(ask, listed, at=now, by=actor.person)
+        listed = (ids[0],)
+    name = people.as_named(taker.actor.person).name
+    return apply_hand_over(ask, listed, at=now, by=actor.person, name=name)
+
+
+async def look_up_taker(surfaces: Mapping[str, Surface], needed: NeedsPerson) -> Taker | None:
+    """Ask the platform for the person to whom an ask is to be handed over; None: it cannot say now."""
+    ask, user_id = needed.ask, needed.user_id
+    surface = surfaces.get(ask.destination.surface)
+    person = Person(surface=ask.destination.surface, user_id=user_id)
+    if surface is None or not isinstance(surface, SupportsPeople):
+        return Taker(Actor(person), None)
+    try:
+        name = await surface.find_person(user_id, ask)
+    except PlatformError as error:
+        extra = {"action": "person_unknown", "ask_id": ask.id, "code": error.code}
+        logger.warning("Could not look up a person: %s", error, extra=extra)
+        is_for_now = isinstance(error, RateLimitedError | PlatformUnavailableError)
+        return None if is_for_now else Taker(Actor(person), None)
+    return Taker(Actor(replace(person, name=name)), name is not None)
 
 
 def _refusal(
@@ -63,8 +105,15 @@ def _refusal(
     return refusals.STILL_MOVING if place.user is not None and ask.is_moving else None
 
 
-def _is_known(user_id: str, ask: Ask, people: People, surface: Surface | None) -> bool:
-    """Whether an id is that of somebody: in the directory or, in a shared place, as the platform writes ids."""
+def _is_known(
+    user_id: str, ask: Ask, people: People, surface: Surface | None, taker: Taker
+) -> bool:
+    """Whether an id is that of somebody: in the directory or on the platform.
+
+    If that does not say, an id that is well-formed counts as somebody's, in a shared place.
+    """
+    if taker.is_person and taker.actor.person.user_id == user_id:
+        return True
     person = Person(surface=ask.destination.surface, user_id=user_id)
     if people.name_of(person) is not None:
         return True

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from answerback.core.giving_up import TriedAgain
 from answerback.core.grants import GrantNote
+from answerback.core.request import HandedOver
 from answerback.core.walker import Person
 
 Timestamp = Annotated[
@@ -31,6 +32,14 @@ class PersonBody(TypedDict):
     surface: str
     user_id: str
     name: str | None
+
+
+@strict
+class HandedOverBody(TypedDict):
+    """Who handed an ask over, and to whom."""
+
+    by: PersonBody
+    to: PersonBody
 
 
 @strict
@@ -66,6 +75,16 @@ def person_body(person: Person | None) -> PersonBody | None:
     if person is None:
         return None
     return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
+
+
+def handed_over_body(handed: HandedOver | None) -> HandedOverBody | None:
+    if handed is None:
+        return None
+    by, to = handed.by, handed.to
+    return {
+        "by": {"surface": by.surface, "user_id": by.user_id, "name": by.name},
+        "to": {"surface": to.surface, "user_id": to.user_id, "name": to.name},
+    }
 
 
 def grant_note_body(note: GrantNote | None) -> GrantNoteBody | None:

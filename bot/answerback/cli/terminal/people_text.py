@@ -8,6 +8,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from answerback.core.labels import Labels
+from answerback.core.request import HandedOver
 from answerback.core.walker import Person
 from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat
@@ -29,7 +30,23 @@ def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
     )
     closes = ask["expires_at"]
     until = datetime.fromisoformat(closes).timestamp() if isinstance(closes, str) else None
-    return attribution.audience_line(responders, until, labels, marks)
+    return attribution.audience_line(responders, until, labels, marks, _handed_over(ask))
+
+
+def _handed_over(ask: Mapping[str, JsonValue]) -> HandedOver | None:
+    handed = ask.get("handed_over")
+    if not isinstance(handed, dict):
+        return None
+    by, to = (
+        Person(
+            surface=str(each["surface"]),
+            user_id=str(each["user_id"]),
+            name=None if each["name"] is None else str(each["name"]),
+        )
+        for each in (handed["by"], handed["to"])
+        if isinstance(each, dict)
+    )
+    return HandedOver(by=by, to=to)
 
 
 def title(ask: Mapping[str, JsonValue], prompt: Mapping[str, JsonValue], labels: Labels) -> str:
@@ -64,4 +81,4 @@ def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:
 
 
 def _person(person: Person) -> str:
-    raise AssertionError(f"responders are named by their ids, and not as {person}")
+    return one_line(person.name or person.user_id)

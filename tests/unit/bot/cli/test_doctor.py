@@ -145,7 +145,18 @@ def test_the_doctor_says_who_answers_who_confirms_and_what_that_proves(
     [
         (confirming(responders='["person:ann"]'), ""),
         (confirming(to='"web:@bob"'), ""),
-        (confirming(to='"discord:1"', confirmations='{ from = ["person:ann"] }'), ""),
+        (
+            confirming(
+                to='"discord:1"', responders='["99"]', confirmations='{ from = ["person:ann"] }'
+            ),
+            "",
+        ),
+        (
+            confirming(
+                to='"discord:1"', responders='["@7"]', confirmations='{ from = ["person:ann"] }'
+            ),
+            None,
+        ),
         (
             confirming(
                 f'[agents.laptop]\n{HASHED}\nowner = "ann"\n',

@@ -13,8 +13,12 @@ import pytest
 from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask, Destination, Status
 from answerback.core.erasure import erase_ask
-from answerback.core.errors import PlatformUnavailableError
-from answerback.core.handing_over import HandOver, reminder_recipients
+from answerback.core.errors import (
+    DestinationGoneError,
+    PlatformUnavailableError,
+    UnauthorizedError,
+)
+from answerback.core.handing_over import HandOver, people_to_choose, reminder_recipients
 from answerback.core.labels import Labels
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.ports.surface import Acted, Rejected, RejectReason
@@ -22,7 +26,8 @@ from answerback.presentation import wording
 from answerback.service.push_rows import push_rows
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
-from tests.service_support import actor
+from answerback_testing.example_asks import new_ask
+from tests.service_support import FakeSurface, actor
 from tests.unit.bot.background_support import reopen_store, running, shows, submit
 from tests.unit.bot.conftest import Parts
 
@@ -246,3 +251,95 @@ async def test_the_other_person_alone_is_notified_by_a_push(parts: Parts) -> Non
         body = {"ask": ask.id, "names": [to], "confirming": False}
         assert (row.type, json.loads(row.body)) == ("push.waits", body)
         ask = after
+
+
+class KnowingSurface(FakeSurface):
+    """A chat whose platform tells who somebody is, or raises an error."""
+
+    said: str | Exception | None = None
+
+    async def find_person(self, user_id: str, ask: Ask) -> str | None:
+        """Return what the platform says."""
+        if isinstance(self.said, Exception):
+            raise self.said
+        return self.said
+
+
+@pytest.mark.rule("HANDOVER-2", "HANDOVER-5")
+@pytest.mark.parametrize(
+    ("said", "to", "expected"),
+    [
+        ("Bob", "U9", "Bob"),
+        (None, "U9", "not_a_person"),
+        (None, "U2", "not_a_person"),
+        ("Bob", "U2", "Bob"),
+        ("Bob", "person:bo", "Bo Lee"),
+        (UnauthorizedError("missing_scope"), "U9", None),
+        (UnauthorizedError("missing_scope"), "U2", None),
+        (PlatformUnavailableError("503"), "U2", "unchecked"),
+    ],
+    ids=[
+        "known",
+        "unknown",
+        "listed, unknown",
+        "listed",
+        "directory",
+        "mute",
+        "mute, listed",
+        "down",
+    ],
+)
+async def test_the_platform_says_who_can_be_given_an_ask(
+    parts: Parts, said: str | Exception | None, to: str, expected: str | None
+) -> None:
+    parts.chat = chat = KnowingSurface()
+    chat.said = said
+    people = People({"bo": ("chat:U7",)}, {"bo": "Bo Lee"})
+    route = {"to": "chat:C1", "responders": "anyone"}
+    listed = Routes("ops", {"ops": Route.model_validate(route)}, people=people)
+    if to == "U2":
+        listed = replace(listed, by_name=routes().by_name)
+    async with running(parts, routes=listed) as (service, _):
+        ask = await asked(service)
+        done = await hand_over(service, ask, to)
+        if expected in {"not_a_person", "unchecked"}:
+            assert isinstance(done, Rejected)
+            assert expected in {done.why.value, *(each.code for each in done.problems)}
+            assert (await service.record(ask.id))[-1].entry.kind == "request"
+            return
+        assert isinstance(done, Acted), done
+        handed_over = done.ask.handed_over
+        assert handed_over is not None
+        assert (handed_over.by.user_id, handed_over.to.name) == ("U1", expected)
+        [line] = [
+            each.entry for each in await service.record(ask.id) if each.entry.kind == "handed_over"
+        ]
+        assert line.body.get("name") == expected
+
+
+@pytest.mark.rule("HANDOVER-5", "MOVE-2")
+async def test_nothing_says_that_an_ask_was_handed_over_that_has_returned(parts: Parts) -> None:
+    async with running(parts, routes=routes(to="chat:@U1")) as (service, sync):
+        ask = await asked(service)
+        await sync.wait_until_idle()
+        parts.chat.failures.append(DestinationGoneError("they have not started the bot"))
+        assert (await handed(service, ask, "U2")).handed_over is not None
+        await parts.chat.until(lambda: not parts.chat.failures)
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+        now = await service.get(ask.id)
+        assert now is not None
+        assert (now.destination.user, now.handed_over) == ("U1", None)
+
+
+@pytest.mark.rule("HANDOVER-7")
+def test_a_list_to_choose_from_has_the_listed_and_if_anyone_may_the_directory() -> None:
+    people = People({"bo": ("chat:U7", "web:bo"), "cy": ("chat:U8",)})
+    place = Destination(surface="chat", channel="C1")
+    for ceiling, choices in (
+        (("U1", "@S1"), ("U1",)),
+        (("U1", "anyone"), ("U1", "U7", "U8")),
+        (None, None),
+    ):
+        ask = new_ask(to=place, request={"ceiling": ceiling})
+        assert people_to_choose(ask, people) == choices
