@@ -21,6 +21,7 @@ from answerback.core.actions import (
     Confirm,
     Edit,
     EndTurn,
+    Next,
     Object,
     Other,
     Reply,
@@ -68,6 +69,7 @@ class PageAction(StrEnum):
     YES_FOR_TURN = "yes_for_turn"
     NO_FOR_TURN = "no_for_turn"
     BACK = "back"
+    NEXT = "next"
     ASK_BACK = "ask_back"
     HAND_OVER = "hand_over"
     REPLY = "reply"
@@ -223,11 +225,37 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             return ConfirmEndTurn()
         case PageAction.STAY:
             return KeepTurn()
-        case PageAction.EDIT:
-            edited = _question_at(post.first("do").partition(":")[2], ask)
-            return Edit(question_id=edited.id) if edited else _unknown(labels)
+        case PageAction.NEXT | PageAction.EDIT:
+            return _move(post, ask, labels)
         case _:
             return action_without_input(post) or _unknown(labels)
+
+
+def _move(post: Post, ask: Ask, labels: Labels) -> Action | InvalidPost:
+    if post.do is PageAction.NEXT:
+        # Moving on would lose it.
+        is_unsent = has_unsent_answer(post, ask, labels)
+        return _invalid("unsent", labels.answer_later_unsent) if is_unsent else Next()
+    edited = _question_at(post.first("do").partition(":")[2], ask)
+    return Edit(question_id=edited.id) if edited else _unknown(labels)
+
+
+def has_unsent_answer(post: Post, ask: Ask, labels: Labels) -> bool:
+    """Whether a person entered an answer to the open question, or changed the earlier one, without sending it."""
+    prompt = view_of(ask, labels).prompt
+    if prompt is None:
+        return False
+    entered = _answer(post, PageAction.ANSWER, prompt.question, labels)
+    match entered:
+        case Other():
+            return entered.text != (prompt.other_text or "")
+        case Answer():
+            is_blank_still = not entered.value and prompt.prefill is None
+            return not (is_blank_still or entered.value == prompt.prefill) or bool(
+                entered.note and entered.note != prompt.note
+            )
+        case _:
+            return bool(typed_texts(post))
 
 
 def _grant(post: Post, ask: Ask, labels: Labels) -> Action | InvalidPost:

@@ -105,6 +105,7 @@ def _titles(labels: Labels) -> Mapping[str, tuple[str, str]]:
     return {
         "request": (labels.record_asked, "question"),
         "backed": (labels.back, ""),
+        "postponed": (labels.answer_later, ""),
         "confirmed": (labels.record_confirmed, ""),
         "objected": (labels.record_objected, "text"),
         "cancelled": (labels.record_unanswered, "reason"),

@@ -108,6 +108,8 @@ class AskPage:
     confirmed: str | None
     """Who has confirmed the answers."""
     can_move: bool
+    has_next: bool
+    """Whether the question can be left for later."""
     """Whether moving to another question keeps all answers."""
     answered_before: bool
     """Whether the open question was answered before."""
@@ -209,6 +211,7 @@ def ask_page(
         hidden=hidden,
         confirmed=people_text.confirmed_by(view, labels),
         can_move=view.reviewed,
+        has_next=view.has_next,
         answered_before=answered_before,
         key_hints=tuple(_key_hints(view, labels, answered_before=answered_before)),
         rows=rows,
@@ -289,7 +292,7 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
             yield labels.keys_press if is_one_click else labels.keys_choose
         if not is_one_click or question.other:
             yield labels.keys_answer
-    if view.reviewed and (answered_before or Control.BACK in view.controls):
+    if view.reviewed and (answered_before or view.has_next or Control.BACK in view.controls):
         yield labels.keys_move
 
 

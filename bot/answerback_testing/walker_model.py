@@ -47,9 +47,12 @@ class NaiveWalk:
     """The question that Back or Edit moved to, or the next one after it that is shown again."""
     review: tuple[dict[str, NaiveAnswer], dict[str, NaiveAnswer]] | None = None
     """During an Edit: the answers and remembered answers at the review in which it began."""
+    moves_on: bool = False
+    """Whether only questions without an answer are asked from there on; Back ends that."""
     again: NaiveAnswer | None = None
     """The earlier answer to the open question."""
     ended: str | None = None
+    open_at_end: Question | None = None
     reply: str | None = None
 
     @property
@@ -82,6 +85,7 @@ class NaiveWalk:
         for question in self.form.questions:
             if question.id == self.looking_at:
                 return question
+        for question in self.form.questions:
             if self.is_asked(question) and question.id not in self.given:
                 return question
         return None
@@ -117,19 +121,43 @@ class NaiveWalk:
         self.given = {i: v for i, v in self.given.items() if i not in skipped}
         if self.looking_at is not None:
             self.looking_at = None if self.review else self._next_after(current)
+            if self.looking_at is None and self.current() is not None:
+                self.looking_at, self.moves_on = self._first_open(), True
         if self.phase() == "review":
-            self.review = None
+            self.review, self.looking_at, self.moves_on = None, None, False
         self.again = self._earlier_answer()
+
+    def next(self) -> bool:
+        """Move on to another question without an answer; False if there is none, or no review."""
+        current = self.current()
+        if not self.reviewed or current is None or self.next_open() is None:
+            return False
+        self.looking_at, self.moves_on = self.next_open(), True
+        self.again = self._earlier_answer()
+        return True
+
+    def next_open(self) -> str | None:
+        """Return the next question without an answer behind the current one, else the first before it."""
+        current = self.current()
+        if not self.reviewed or current is None:
+            return None
+        order = [q.id for q in self.form.questions]
+        place = order.index(current.id)
+        for question_id in (*order[place + 1 :], *order[:place]):
+            if question_id in self._open():
+                return question_id
+        return None
 
     def back(self) -> bool:
         """Return to the last answered question, or leave an Edit; False if neither is possible."""
         before = self.before()
         if self.review is not None:
             (self.given, self.ever), self.review, self.looking_at = self.review, None, None
+            self.moves_on = False
         elif not before:
             return False
         elif self.reviewed:
-            self.looking_at = before[-1]
+            self.looking_at, self.moves_on = before[-1], False
         else:
             self.again = self.given[before[-1]]
             order = [q.id for q in self.form.questions]
@@ -150,7 +178,17 @@ class NaiveWalk:
         self.again = self._earlier_answer()
         return True
 
+    def left(self) -> list[str]:
+        """Return the questions without an answer that a person has seen, at or before the last one that they saw."""
+        if not self.reviewed:
+            return []
+        order = [q.id for q in self.form.questions]
+        seen = {*self.given, *(q.id for q in (self.current(), self.open_at_end) if q is not None)}
+        return [i for i in self._open() if any(order.index(i) <= order.index(j) for j in seen)]
+
     def end(self, how: str, reply: str | None = None) -> None:
+        """End the walk, as a phase says."""
+        self.open_at_end = self.current()
         self.ended, self.reply, self.again = how, reply, None
 
     def _earlier_answer(self) -> NaiveAnswer | None:
@@ -163,6 +201,14 @@ class NaiveWalk:
         order = [q.id for q in self.form.questions]
         for later in self.form.questions[order.index(question.id) + 1 :]:
             answer = self.given.get(later.id)
-            if self.is_asked(later) and (answer is None or answer.by_person):
+            is_offered = answer is None or (answer.by_person and not self.moves_on)
+            if self.is_asked(later) and is_offered:
                 return later.id
         return None
+
+    def _open(self) -> list[str]:
+        """Return the questions that are certainly asked and have no answer."""
+        return [q.id for q in self.form.questions if self.is_asked(q) and q.id not in self.given]
+
+    def _first_open(self) -> str:
+        return self._open()[0]

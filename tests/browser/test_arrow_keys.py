@@ -54,6 +54,29 @@ async def test_arrows_move_between_answered_questions_and_the_review(
         assert [answer.value for answer in (await web_site.stored(ask)).walk.answers] == ["y", "x"]
 
 
+@pytest.mark.rule("WEB-6", "WALK-18")
+async def test_the_right_arrow_reaches_questions_without_an_answer_and_loses_nothing(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await ask_with_review(web_site, 0)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await press_and_expect(page, "ArrowRight", "Question b?")
+        await press_and_expect(page, "ArrowRight", "Question c?")
+        await page.get_by_text("Something else…").click()
+        await page.get_by_role("textbox").first.fill("my own")
+        await page.locator("h1").click()
+        await press_and_expect(page, "ArrowRight", "Question c?")
+        await expect(page.get_by_role("textbox").first).to_have_value("my own")
+        await page.get_by_role("textbox").first.fill("")
+        await page.locator("h1").click()
+        await press_and_expect(page, "ArrowRight", "Question a?")
+        await settled(page)
+        await page.get_by_role("button", name="Answer later").click()
+        await expect(page.locator("h1")).to_have_text("Question b?")
+        assert (await web_site.stored(ask)).walk.answers == ()
+
+
 async def test_up_and_down_move_through_the_answers_of_the_review(
     browser: Browser, web_site: Site
 ) -> None:

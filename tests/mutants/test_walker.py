@@ -25,7 +25,18 @@ _FIXED_SEED = 18
 _MUTANT_SEEDS = range(_FIXED_SEED, _FIXED_SEED + 8)
 """After a change of the walker or the walks, one of the others may be the one that notices."""
 _WALKS = 400
-_STATE = {"at", "answers", "again", "kept", "editing", "other", "source", "by", "remembered"}
+_STATE = {
+    "at",
+    "answers",
+    "again",
+    "kept",
+    "editing",
+    "moves_on",
+    "other",
+    "source",
+    "by",
+    "remembered",
+}
 
 
 @pytest.mark.rule("WALK-1")

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from answerback.core.actions import Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import Answer, Back, Edit, EndTurn, Next, Other, Reply, Submit
 from answerback.core.ask import current_question
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 from answerback.core.walker import OPEN_PHASES, GivenAnswer, Person, Refused, Source, Walk
@@ -30,8 +30,8 @@ _WRONG: dict[AnswerType, Any] = {
     AnswerType.SELECT: "z",
     AnswerType.MULTI_SELECT: "x",
 }
-_USUAL = {Answer: 60, Other: 8, Back: 20, Edit: 20, Submit: 6, Reply: 2, EndTurn: 1}
-_UNDECIDED = {Answer: 50, Other: 0, Back: 40, Edit: 15, Submit: 2, Reply: 1, EndTurn: 1}
+_USUAL = {Answer: 60, Other: 8, Back: 20, Next: 10, Edit: 20, Submit: 6, Reply: 2, EndTurn: 1}
+_UNDECIDED = {Answer: 50, Other: 0, Back: 40, Next: 25, Edit: 15, Submit: 2, Reply: 1, EndTurn: 1}
 """How often each action is chosen: by people who go on, and by those who go back and forth."""
 _STEPS = 30
 
@@ -162,12 +162,8 @@ class _Comparison:
         match action:
             case Answer() | Other():
                 return self._predict_answer(action, source, by, at)
-            case Back():
-                return None if self._model.back() else "nothing_to_go_back_to"
-            case Edit():
-                if self._model.phase() != "review":
-                    return "not_in_review"
-                return None if self._model.edit(action.question_id) else "not_editable"
+            case Back() | Next() | Edit():
+                return self._predict_move(action)
             case Submit():
                 if self._model.phase() != "review":
                     return "question_open"
@@ -178,6 +174,19 @@ class _Comparison:
             case _:
                 self._model.end("turn_ended")
                 return None
+
+    def _predict_move(self, action: Back | Next | Edit) -> str | None:
+        match action:
+            case Back():
+                return None if self._model.back() else "nothing_to_go_back_to"
+            case Next() if self._model.phase() == "review":
+                return "no_open_question"
+            case Next():
+                return None if self._model.next() else "nothing_to_move_on_to"
+            case _ if self._model.phase() != "review":
+                return "not_in_review"
+            case _:
+                return None if self._model.edit(action.question_id) else "not_editable"
 
     def _predict_reply(self, text: str | None) -> str | None:
         if not (text or "").strip() and self._form.reply_needs_text:
@@ -226,6 +235,11 @@ class _Comparison:
             return f"the reply is {walk.reply!r}"
         if self._walker.can_go_back(self._form, walk) != model.can_go_back():
             return f"Back is possible: {model.can_go_back()} expected"
+        if self._walker.has_next(self._form, walk) != (model.next_open() is not None):
+            return f"Next is possible: {model.next_open()} expected"
+        left = self._walker.left_for_later(self._form, walk)
+        if [self._form.questions[i].id for i in sorted(left)] != model.left():
+            return f"{left} were left for later, expected {model.left()}"
         if expected is not None and not _same(walk.again, model.again):
             return f"{walk.again} is filled in, expected {model.again}"
         return _other_answers(walk, self._in_order()) or self._difference_once_resumed()
@@ -236,13 +250,26 @@ class _Comparison:
         model = replace(self._model)
         if self._model.phase() in OPEN_PHASES:
             model.looking_at = model.review = None
+            model.moves_on = False
         expected = model.current()
         asked = current_question(self._form, resumed)
         if resumed.phase != model.phase() or (asked and asked.id) != (expected and expected.id):
             return f"resumed, it is {resumed}, expected {expected}"
         if resumed.editing is not None:
             return "resumed, it still edits"
-        return _other_answers(resumed, self._in_order())
+        return _other_answers(resumed, self._in_order()) or self._asked_again(resumed)
+
+    def _asked_again(self, walk: Walk) -> str | None:
+        """Return which question with an answer a deadline's defaults would be taken for, too."""
+        for question in self._form.questions:
+            asked = current_question(self._form, walk)
+            if asked is None:
+                break
+            if walk.answer(asked.id) is not None:
+                return f"resumed, {asked.id} is asked again before {question.id}"
+            action = Answer(value=_RIGHT[asked.answer_type][0])
+            walk = self._walker.step(self._form, walk, action, source=Source.DEFAULT)
+        return None
 
 
 def _other_answers(walk: Walk, expected: list[tuple[str, NaiveAnswer]]) -> str | None:

@@ -691,7 +691,7 @@
     const edits = Array.from(current.querySelectorAll(".edit button"));
     const focused = edits.indexOf(document.activeElement);
     if (event.key === "ArrowLeft") press(current, "button[value=back]");
-    else if (event.key === "ArrowRight" && again !== undefined) press(current, ".answers button.primary");
+    else if (event.key === "ArrowRight") press(current, again !== undefined ? ".answers button.primary" : "button[value=next]");
     else if (event.key === "ArrowDown" && edits.length) focusByArrow(event, edits[(focused + 1) % edits.length]);
     else if (event.key === "ArrowUp" && edits.length) focusByArrow(event, edits.at(focused < 1 ? -1 : focused - 1));
   }

@@ -14,6 +14,7 @@ from answerback.core.actions import (
     Confirm,
     Edit,
     EndTurn,
+    Next,
     Object,
     Other,
     Reply,
@@ -98,6 +99,12 @@ class SubmitBody(_Acting):
     action: Literal["submit"]
 
 
+class NextBody(_Acting):
+    """Leave the open question for later, and move on to another one without an answer. Allowed if `has_next`."""
+
+    action: Literal["next"]
+
+
 class AskBackBody(_Acting):
     """Ask the agent to explain the open question, which stays open. Allowed if `controls` lists it."""
 
@@ -147,6 +154,7 @@ ActionModel = (
     | BackBody
     | EditBody
     | SubmitBody
+    | NextBody
     | AskBackBody
     | ReplyBody
     | ConfirmBody
@@ -161,7 +169,9 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
     for model in get_args(ActionModel)
     for name in get_args(model.model_fields["action"].annotation)
 }
-_WITHOUT_INPUT: Final = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}
+_WITHOUT_INPUT: Final = {
+    each.action: each for each in (Back(), Next(), Submit(), Confirm(), EndTurn())
+}
 
 
 def action_from_body(body: ActionModel) -> ResolvedAction:
@@ -187,7 +197,7 @@ def action_from_body(body: ActionModel) -> ResolvedAction:
             return HandOver(to=body.to)
         case ObjectBody():
             return Object(text=body.text)
-        case BackBody() | SubmitBody() | ConfirmBody() | EndTurnBody():
+        case BackBody() | NextBody() | SubmitBody() | ConfirmBody() | EndTurnBody():
             return _WITHOUT_INPUT[body.action]
         case _:
             assert_never(body)

@@ -50,6 +50,13 @@ class Back:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Next:
+    """Leave the open question for later, and move on to another one without an answer; in forms with a review."""
+
+    action: ClassVar[str] = "next"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
     """Change the answer to one question, from the review."""
 
@@ -94,4 +101,4 @@ class EndTurn:
     action: ClassVar[str] = "end_turn"
 
 
-Action = Answer | Other | Back | Edit | Submit | Reply | Confirm | Object | EndTurn
+Action = Answer | Other | Back | Next | Edit | Submit | Reply | Confirm | Object | EndTurn

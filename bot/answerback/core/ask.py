@@ -12,7 +12,17 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core import walker
-from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other, Reply, Submit
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Next,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question, options_json
 from answerback.core.given_answer import weakest_source
@@ -252,8 +262,8 @@ class RecordEntry:
 
     at: EpochSeconds
     kind: Literal[
-        "request", "answered", "backed", "confirmed", "objected", "handed_over", "cancelled", "clarify", "context",
-        "ended", "delivery", "note",
+        "request", "answered", "backed", "postponed", "confirmed", "objected", "handed_over", "cancelled", "clarify",
+        "context", "ended", "delivery", "note",
     ]  # fmt: skip
     question_id: str | None = None
     by: Person | None = None
@@ -384,6 +394,8 @@ def _response_entry(
         return (RecordEntry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
     if isinstance(action, Back):
         return (RecordEntry(at=at, kind="backed", question_id=question.id, by=by),)
+    if isinstance(action, Next):
+        return (RecordEntry(at=at, kind="postponed", question_id=question.id, by=by),)
     body = {"reason": Reason.USER.value}
     return (RecordEntry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)
 

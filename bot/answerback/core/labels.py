@@ -220,9 +220,10 @@ class Labels(DecisionLabels, MessageLabels):
     keys_press: str = "Press a number, then Enter."
     keys_choose: str = "Press a number to choose."
     keys_answer: str = "Ctrl+Enter sends your answer."
-    keys_move: str = (
-        "The left and right arrow keys move between the questions you have answered "
-        "and on to the first one you have not."
+    keys_move: str = "The left and right arrow keys move between the questions."
+    answer_later: str = "Answer later"
+    answer_later_unsent: str = (
+        "You have not sent your answer yet. Send it, or remove it to answer later."
     )
     context: str = "Context"
     question: str = "Question"

@@ -38,6 +38,9 @@ NOT_EDITABLE: Final = Refusal(
 NOTHING_TO_GO_BACK_TO: Final = Refusal(
     "nothing_to_go_back_to", "There is no earlier answer to go back to."
 )
+NOTHING_TO_MOVE_ON_TO: Final = Refusal(
+    "nothing_to_move_on_to", "There is no other question to move on to: answer this one first."
+)
 CANNOT_BE_REMEMBERED: Final = Refusal(
     "cannot_be_remembered",
     "This answer cannot be remembered: the question does not offer that.",

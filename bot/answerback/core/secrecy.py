@@ -60,7 +60,10 @@ def view_for_agent(ask: Ask, view: View) -> View:
     if confirmation is not None:
         question = confirmation.about.question.model_copy(update={"context": None})
         confirmation = confirmation._replace(about=confirmation.about._replace(question=question))
-    return view._replace(prompt=prompt, confirmation=confirmation, lines=(), label=label)
+    # Whether another question is left may tell which are asked.
+    return view._replace(
+        prompt=prompt, confirmation=confirmation, lines=(), label=label, has_next=False
+    )
 
 
 def is_telling(ask: Ask, question_id: str | None) -> bool:

@@ -152,6 +152,8 @@ class View(NamedTuple):
     """Whether the agent has stopped waiting for this answer, or had done so when the ask ended."""
     reviewed: bool = False
     """Whether the form ends in a review; Back and Edit then discard no answers."""
+    has_next: bool = False
+    """Whether the open question can be left for later, because there is another one without an answer."""
     responders: tuple[str, ...] = ()
     """The ids of those who may answer; empty if that need not be shown: in a direct message, and after the end."""
     mention: bool = False
@@ -237,7 +239,8 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
         reply_needs_text=form.reply_needs_text,
         unattended=ask.unattended,
-        reviewed=walker.has_review(form),
+        reviewed=(reviewed := walker.has_review(form)),
+        has_next=reviewed and walker.has_next(form, ask.walk),
         responders=_responders(ask),
         mention=ask.request.mention,
         closes_at=ask.expires_at if ask.outcome is None else None,
@@ -362,6 +365,7 @@ def _lines(ask: Ask, open_: Question | None, labels: Labels) -> tuple[Line, ...]
     in_review = is_open and walk.phase is Phase.REVIEW
     # The question that was open when the ask ended without answers: show what the ask was about.
     last = None if is_open or walk.at is None else ask.form.questions[walk.at]
+    left = frozenset[int]() if is_open else walker.left_for_later(ask.form, walk)
     answers = {given.question_id: given for given in walk.answers}
     several = len({given.by for given in walk.answers if given.by is not None}) > 1
     lines = []
@@ -374,7 +378,7 @@ def _lines(ask: Ask, open_: Question | None, labels: Labels) -> tuple[Line, ...]
             if question.options:
                 told_apart = _with_options(question, show_options(question, labels).every)
             lines.append(Line(told_apart, text, given, editable, given.by if several else None))
-        elif given is None and question is last:
+        elif given is None and (question is last or number - 1 in left):
             lines.append(Line(question, question.text, None))
     return tuple(lines)
 

@@ -7,7 +7,7 @@ platform. It returns either a new walk or a refusal, which leaves the old walk u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, get_args
@@ -22,6 +22,7 @@ from answerback.core.actions import (
     Confirm,
     Edit,
     EndTurn,
+    Next,
     Object,
     Other,
     Reply,
@@ -73,6 +74,8 @@ class Walk(StrictDataclass):
     """With a review: answers to questions that are skipped now, offered again if a question comes back."""
     editing: tuple[GivenAnswer, ...] | None = None
     """During an Edit: the answers as the review showed them; Back restores them."""
+    moves_on: bool = False
+    """With a review: whether only questions without an answer follow. After Back, every later one is offered again."""
     reply: str | None = None
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
@@ -119,11 +122,11 @@ def start(form: Form) -> Walk:
 
 
 def resume(form: Form, walk: Walk) -> Walk:
-    """Move an open walk to the first question without an answer, keeping the answers that Back and Edit kept."""
+    """Move an open walk to the first question without an answer, keeping all answers: none is asked for again."""
     if not walk.open or not has_review(form):
         return walk
     given = {answer.question_id: answer for answer in walk.answers}
-    return _advance_to_review(form, replace(walk, at=None, editing=None), given)
+    return _advance_to_review(form, replace(walk, at=None, editing=None, moves_on=True), given)
 
 
 def has_review(form: Form) -> bool:
@@ -146,6 +149,11 @@ def _open_index(walk: Walk) -> int:
 def can_go_back(form: Form, walk: Walk) -> bool:
     """Return whether there is an earlier human answer to go back to, or an Edit to leave."""
     return walk.open and (walk.editing is not None or _previous_answer(form, walk) is not None)
+
+
+def has_next(form: Form, walk: Walk) -> bool:
+    """Return whether there is another question without an answer that can be put before the open one is answered."""
+    return walk.phase is Phase.QUESTION and _next_open(form, walk) is not None
 
 
 def step(
@@ -239,23 +247,20 @@ def _finish(form: Form, walk: Walk) -> Walk:
 def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
     """Advance to the next question to ask, or to the review; for a form with a review.
 
-    The next question is the first one without an answer. After a Back that only moved, it is the next question for
-    a person, answered or not. An answer stays until its question is skipped. A question without an answer counts as
-    skipped, so answers that depend on the open question stay until it is answered.
+    The next question is the first one without an answer, and one behind the current question comes before those that
+    were left for later. After a Back that only moved, it is the next question for a person, answered or not. An answer
+    stays until its question is skipped. A question without an answer counts as skipped, so answers that depend on the
+    open question stay until it is answered.
     """
     moved_to = walk.at if walk.editing is None and walk.at is not None else len(form.questions)
-    held: dict[str, GivenAnswer] = {}
-    at: int | None = None
-    for i, question in enumerate(form.questions):
-        answer, when = given.get(question.id), question.when
-        if when is not None:
-            gate = held.get(when.question_id)  # a skipped question counts as null
-            if not json_equal(gate.value if gate else None, when.equals):
-                continue
-        if at is None and (answer is None or (i > moved_to and answer.source is Source.HUMAN)):
-            at = i
-        if answer is not None:
-            held[question.id] = answer
+    held, asked = _asked(form, given)
+    open_indexes = [
+        i
+        for i in asked
+        if (answer := held.get(form.questions[i].id)) is None
+        or (i > moved_to and not walk.moves_on and answer.source is Source.HUMAN)
+    ]
+    at = _next_after(moved_to, open_indexes)
     all_answers = (*walk.kept, *(walk.editing or ()), *walk.answers)  # none is forgotten
     kept = {answer.question_id: answer for answer in all_answers if answer.question_id not in held}
     answers = tuple(held.values())
@@ -269,7 +274,64 @@ def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer])
         again=held.get(question_id) or kept.get(question_id),
         kept=tuple(kept.values()) if walk.editing is None else walk.kept,
         editing=walk.editing,
+        moves_on=walk.moves_on or at < moved_to < len(form.questions),
     )
+
+
+def _asked(
+    form: Form, given: Mapping[str, GivenAnswer]
+) -> tuple[dict[str, GivenAnswer], list[int]]:
+    """Return the answers to questions that are not skipped, and the indexes of those that are certainly asked.
+
+    Whether one is asked is not certain while it depends on a question that has no answer yet.
+    """
+    held: dict[str, GivenAnswer] = {}
+    asked: list[int] = []
+    unknown: set[str] = set()
+    for i, question in enumerate(form.questions):
+        answer, when = given.get(question.id), question.when
+        is_certain = when is None or when.question_id not in unknown
+        if not is_certain:
+            unknown.add(question.id)
+        if when is not None:
+            gate = held.get(when.question_id)  # a skipped question counts as null
+            if not json_equal(gate.value if gate else None, when.equals):
+                continue
+        if is_certain:
+            asked.append(i)
+        if answer is None:
+            unknown.add(question.id)
+        else:
+            held[question.id] = answer
+    return held, asked
+
+
+def _next_after(index: int, indexes: Sequence[int]) -> int | None:
+    """Return the first of these indexes behind another one, else the first of all; None if there is none."""
+    behind = (each for each in indexes if each > index)
+    return next(behind, indexes[0] if indexes else None)
+
+
+def _next_open(form: Form, walk: Walk) -> int | None:
+    """Return the index of the next question without an answer other than the current one, in a form with a review."""
+    if not has_review(form):
+        return None
+    given = {answer.question_id: answer for answer in walk.answers}
+    current = _open_index(walk)
+    _, asked = _asked(form, given)
+    return _next_after(
+        current, [i for i in asked if i != current and form.questions[i].id not in given]
+    )
+
+
+def left_for_later(form: Form, walk: Walk) -> frozenset[int]:
+    """Return the indexes of questions that a person left without an answer to move on to later ones."""
+    if not has_review(form):
+        return frozenset()
+    _, asked = _asked(form, {answer.question_id: answer for answer in walk.answers})
+    given = {question_index(form, answer.question_id) for answer in walk.answers}
+    furthest = max((*given, -1 if walk.at is None else walk.at), default=-1)
+    return frozenset(i for i in asked if i <= furthest and i not in given)
 
 
 def _previous_answer(form: Form, walk: Walk) -> int | None:
@@ -291,8 +353,17 @@ def _back(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
     previous = walk.answers[index]
     at = question_index(form, previous.question_id)
     if has_review(form):
-        return replace(walk, phase=Phase.QUESTION, at=at, again=previous)
+        return replace(walk, phase=Phase.QUESTION, at=at, again=previous, moves_on=False)
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=previous)
+
+
+def _next(form: Form, walk: Walk, action: Next, given: Given) -> Walk | Refused:
+    at = _next_open(form, walk)
+    if at is None:
+        return _refuse(refusals.NOTHING_TO_MOVE_ON_TO)
+    question_id = form.questions[at].id
+    again = next((each for each in walk.kept if each.question_id == question_id), None)
+    return replace(walk, at=at, again=again, moves_on=True)
 
 
 def _edit(form: Form, walk: Walk, action: Edit, given: Given) -> Walk | Refused:
@@ -374,6 +445,7 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[Action], _Transition | Refusal]]]
         **_NO_VOTES,
         Answer: _answer,
         Other: _answer,
+        Next: _next,
         Edit: refusals.NOT_IN_REVIEW,
         Submit: refusals.QUESTION_OPEN,
     },
@@ -382,11 +454,12 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[Action], _Transition | Refusal]]]
         **_NO_VOTES,
         Answer: refusals.NO_OPEN_QUESTION,
         Other: refusals.NO_OPEN_QUESTION,
+        Next: refusals.NO_OPEN_QUESTION,
         Edit: _edit,
         Submit: _submit,
     },
     Phase.CONFIRMATION: {
-        **dict.fromkeys((Answer, Other, Edit, Submit), refusals.CONFIRMATION_DUE),
+        **dict.fromkeys((Answer, Other, Next, Edit, Submit), refusals.CONFIRMATION_DUE),
         Confirm: _confirm,
         Object: _object,
         Reply: _object,

@@ -134,6 +134,8 @@ class QuestionPromptBody(TypedDict):
     answered: list[AnsweredBody]
     reviewed: bool
     """Whether the form ends in a review; if so, `back` and `edit` keep the answers."""
+    has_next: bool
+    """Whether the action `next` is possible: it leaves the question for later."""
     grants: list[GrantOfferBody]
     """What may be allowed again along with the answer that allows once."""
     nothing_known: bool
@@ -268,6 +270,7 @@ def prompt_body(
         "kind": "question",
         "answered": _answers_so_far(view),
         "reviewed": view.reviewed,
+        "has_next": view.has_next,
         "grants": _grants(view),
         "nothing_known": question.nothing_known,
         "plan": question.plan,

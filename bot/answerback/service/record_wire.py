@@ -23,6 +23,7 @@ EVENT_NAMES: Final = {
     "request": "prompt",
     "answered": "answer",
     "backed": "answer",
+    "postponed": "answer",
     "confirmed": "confirmation",
     "objected": "confirmation",
     "cancelled": "answer",
@@ -117,8 +118,8 @@ def _entry(stored: StoredEntry) -> EntryBody:
             body["type"], body["request"] = "request", entry.body
         case "answered" | "cancelled":
             body["response"] = {entry.kind: {**entry.body, "by": _by(entry.by)}}
-        case "backed":
-            body["response"] = {"backed": {"by": _by(entry.by)}}
+        case "backed" | "postponed":
+            body["response"] = {entry.kind: {"by": _by(entry.by)}}
         case kind:
             body["type"] = kind
             body[kind] = {**entry.body, "by": _by(entry.by)}

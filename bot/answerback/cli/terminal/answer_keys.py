@@ -145,6 +145,8 @@ def control_keys(prompt: Json, ask: Json, labels: Labels) -> Keys:
         "end_turn": ("s", Choice(end_turn, "end_turn")),
     }
     keys = dict(controls[control] for control in controls if control in offered)
+    if prompt.get("has_next"):
+        keys["l"] = Choice(labels.answer_later, {"action": "next"})
     if get_dicts(prompt, "grants"):
         keys["g"] = Choice(labels.allow_again, {"action": GRANT})
     if question_context.original_texts(prompt):
@@ -166,6 +168,8 @@ def moves(ask: Json, prompt: Json) -> Moves:
         actions[PressedKey.PREVIOUS] = {"action": "back"}
     if isinstance(answers, dict) and prompt["question_id"] in answers:
         actions[PressedKey.NEXT] = repeat_answer(prompt)
+    elif prompt.get("has_next"):
+        actions[PressedKey.NEXT] = {"action": "next"}
     return actions
 
 

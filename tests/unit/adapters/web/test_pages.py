@@ -167,6 +167,56 @@ async def test_something_else_is_prefilled_after_back(web_site: Site, visitor: R
     assert (page.primary_choices(), page.value("other")) == (["other"], "memcached")
 
 
+@pytest.mark.rule("WALK-18", "WEB-1")
+async def test_a_question_is_left_for_later_without_a_script(
+    web_site: Site, visitor: Reader
+) -> None:
+    ask = await web_site.ask(name="question", arguments=REVIEWED)
+    page = await visitor.open(path(ask))
+    first = (await web_site.stored(ask)).question
+    page = await visitor.press(page, path(ask), "next")
+    stored = await web_site.stored(ask)
+    assert (stored.question, stored.walk.answers) != (first, ())
+    page = await visitor.press(page, path(ask), "answer:1")
+    assert (await web_site.stored(ask)).question == first
+    assert "next" not in page.buttons, "no other question is left"
+    page = await visitor.press(page, path(ask), "answer:0")
+    assert "Check your answers" in page.text
+
+
+@pytest.mark.rule("WALK-18")
+@pytest.mark.parametrize("entered", [{"choice": "1"}, {"other": "my own"}])
+async def test_an_answer_that_was_entered_and_not_sent_is_not_lost_by_leaving_it_for_later(
+    web_site: Site, visitor: Reader, entered: dict[str, str]
+) -> None:
+    ask = await web_site.ask(name="question", arguments=REVIEWED)
+    page = await visitor.open(path(ask))
+    kept = await visitor.press(page, path(ask), "next", entered)
+    assert kept.status == 422
+    assert "You have not sent your answer yet" in kept.text
+    assert kept.value("other") == entered.get("other", "")
+    stored = await web_site.stored(ask)
+    assert (stored.revision, stored.walk.at) == (1, 0)
+
+
+@pytest.mark.rule("WALK-18")
+async def test_what_an_earlier_answer_fills_in_need_not_be_sent_again_to_move_on(
+    web_site: Site, visitor: Reader
+) -> None:
+    questions = [{**REVIEWED["questions"][0], "id": name} for name in "abc"]
+    ask = await web_site.ask(name="question", arguments={"questions": questions})
+    page = await visitor.open(path(ask))
+    page = await visitor.press(page, path(ask), "answer", {"other": "my own"})
+    page = await visitor.press(page, path(ask), "back")
+    refused = await visitor.press(page, path(ask), "next", {"other": "another"})
+    assert refused.status == 422
+    filled = [("choice", "other"), ("other", page.value("other") or "")]
+    await visitor.press(page, path(ask), "next", filled)
+    stored = await web_site.stored(ask)
+    assert stored.walk.at == 1
+    assert value(stored, "a") == "my own"
+
+
 async def test_review_offers_edit_per_answer_and_submit(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(name="question", arguments=REVIEWED)
     page = await visitor.open(path(ask))

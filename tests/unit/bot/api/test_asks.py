@@ -285,6 +285,27 @@ async def test_the_record_holds_every_step_and_is_paged(api: Served) -> None:
     assert first["entries"] + second["entries"] == body["entries"]
 
 
+@pytest.mark.rule("WALK-18", "API-9")
+async def test_a_question_is_left_for_later_over_the_api(api: Served) -> None:
+    options = [{"value": "x", "label": "X"}]
+    questions = [{"id": name, "prompt": f"{name}?", "options": options} for name in "ab"]
+    ask = await api.asked(name="question", arguments={"questions": questions})
+    assert ask["prompt"]["has_next"] is True
+    status, moved = await api.act(ask, action="next")
+    assert (status, moved["prompt"]["question_id"], moved["answers"]) == (200, "b", {})
+    status, answered = await api.act(moved, action="answer", value="x")
+    assert (answered["prompt"]["question_id"], answered["prompt"]["has_next"]) == ("a", False)
+    status, problem = await api.act(answered, action="next")
+    assert (status, problem["errors"][0]["code"]) == (422, "nothing_to_move_on_to")
+    status, ended = await api.act(answered, action="reply", text="no")
+    assert (status, ended["status"], ended["answers"]) == (200, "cancelled", {"b": "x"})
+    _, body = await api.get(f"/v1/asks/{ask['id']}/record")
+    RecordPage.model_validate(body)
+    responses = [each["response"] for each in body["entries"] if each["type"] == "response"]
+    assert [[*each] for each in responses] == [["postponed"], ["answered"], ["cancelled"]]
+    assert body["entries"][1]["question_id"] == "a"
+
+
 @pytest.mark.rule("API-4")
 @pytest.mark.parametrize(
     "path", ["/v1/asks/ask_none", "/v1/asks/ask_none/record", "/v1/asks/ask_none/events"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from answerback.core import refusals, walker
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Next, Other, Reply, Submit
 from answerback.core.ask import current_question
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 from answerback.core.refusals import Refusal
@@ -235,6 +235,87 @@ def test_the_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again(
     asked_again = walker.step(GATED, edit, Answer(value=True))
     assert isinstance(asked_again, Walk)
     assert prompts(GATED, asked_again) == ("b", True)
+
+
+NEXT = Next()
+YES, NO = Answer(value=True), Answer(value=False)
+
+
+@pytest.mark.rule("WALK-18")
+def test_a_question_can_be_left_for_later_and_comes_again_before_the_review() -> None:
+    left = walked(THREE, NEXT)
+    assert (prompts(THREE, left), left.answers) == (("b", None), ())
+    assert walker.has_next(THREE, left)
+    assert not walker.can_go_back(THREE, left)
+    last = walked(THREE, NEXT, NO)
+    assert prompts(THREE, last) == ("c", None)
+    first = walked(THREE, NEXT, NO, YES)
+    assert prompts(THREE, first) == ("a", None)
+    assert not walker.has_next(THREE, first)
+    review = walked(THREE, NEXT, NO, YES, YES)
+    assert review == walked(THREE, YES, NO, YES)
+
+
+@pytest.mark.rule("WALK-18")
+def test_behind_the_last_question_those_left_for_later_follow_and_none_that_has_an_answer() -> None:
+    assert prompts(THREE, walked(THREE, NEXT, NEXT)) == ("c", None)
+    assert prompts(THREE, walked(THREE, NEXT, NEXT, NEXT)) == ("a", None)
+    assert prompts(THREE, walked(THREE, NEXT, NEXT, YES)) == ("a", None)
+    assert prompts(THREE, walked(THREE, NEXT, NEXT, YES, NEXT)) == ("b", None)
+    assert prompts(THREE, walked(THREE, NEXT, NEXT, YES, NO)) == ("b", None)
+
+
+@pytest.mark.rule("WALK-18", "WALK-14")
+def test_next_leaves_an_earlier_answer_as_it_is_and_back_offers_every_later_one_again() -> None:
+    on = walked(THREE, YES, NO, Back(), NEXT)
+    assert (prompts(THREE, on), [each.value for each in on.answers]) == (("c", None), [True, False])
+    back = walked(THREE, YES, NEXT, NO, Back())
+    assert prompts(THREE, back) == ("a", True)
+    assert prompts(THREE, walked(THREE, YES, NEXT, NO, Back(), NO)) == ("b", None)
+    assert prompts(THREE, walked(THREE, YES, NEXT, NO, Back(), NO, YES)) == ("c", False)
+
+
+@pytest.mark.rule("WALK-18")
+def test_next_passes_questions_that_are_skipped_or_depend_on_what_has_no_answer() -> None:
+    assert prompts(GATED, walked(GATED, NEXT)) == ("d", None)
+    only = walked(GATED, NEXT, YES)
+    assert (prompts(GATED, only), walker.has_next(GATED, only)) == (("a", None), False)
+    assert prompts(GATED, walked(GATED, YES, NEXT)) == ("d", None)
+    assert prompts(GATED, walked(GATED, NO, NEXT)) == ("e", None)
+
+
+@pytest.mark.rule("WALK-18")
+def test_an_answer_that_is_kept_is_offered_where_next_leads() -> None:
+    """The gate of `b` was closed and opened again; `d` has lost its answer to nobody."""
+    shut = walked(GATED, *[YES] * 4, Edit(question_id="a"), NO)
+    assert prompts(GATED, shut) == ("e", None)
+    opened = walked(GATED, *[YES] * 2, Back(), Back(), NO, Back(), YES, NEXT)
+    assert prompts(GATED, opened)[0] == "d"
+
+
+@pytest.mark.rule("WALK-18")
+def test_without_a_review_no_question_can_be_left_for_later() -> None:
+    form = THREE.model_copy(update={"review": False})
+    for at, code in ((form, "nothing_to_move_on_to"), (THREE, None)):
+        walk = walker.start(at)
+        assert walker.has_next(at, walk) is (code is None)
+        moved = walker.step(at, walk, NEXT)
+        assert (moved.problems[0].code if isinstance(moved, Refused) else None) == code
+    review = walked(THREE, YES, NO, YES)
+    refused = walker.step(THREE, review, NEXT)
+    assert isinstance(refused, Refused)
+    assert refused.problems[0].code == "no_open_question"
+
+
+@pytest.mark.rule("WALK-18", "SUBMIT-12")
+def test_at_a_deadline_only_what_was_left_for_later_takes_a_default() -> None:
+    left = walked(THREE, NEXT, NO, YES)
+    resumed = walker.resume(THREE, walked(THREE, NEXT, NO))
+    assert prompts(THREE, resumed) == ("a", None)
+    taken = walker.step(THREE, resumed, YES, source=Source.DEFAULT)
+    assert isinstance(taken, Walk)
+    assert prompts(THREE, taken) == ("c", None), "what a person answered is not asked again"
+    assert prompts(THREE, walker.resume(THREE, left)) == ("a", None)
 
 
 @pytest.mark.rule("WALK-14")

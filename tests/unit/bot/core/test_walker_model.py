@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.core import walker
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Next, Other, Reply, Submit
 from answerback.core.ask import current_question
 from answerback.core.form import Form
 from answerback.core.walker import Refused, Walk
@@ -72,6 +72,10 @@ class WalkedForms(RuleBasedStateMachine):
     @rule()
     def back(self) -> None:
         assert self.act(Back()) == (self.walk.open and self.model.back())
+
+    @rule()
+    def next(self) -> None:
+        assert self.act(Next()) == (self.walk.open and self.model.next())
 
     @precondition(lambda self: self.walk.phase == "review")
     @rule(data=st.data())
@@ -139,6 +143,7 @@ class WalkedForms(RuleBasedStateMachine):
         shown = [given.question_id for given in self.walk.answers]
         if self.walk.at is not None:
             shown.append(self.form.questions[self.walk.at].id)
+        shown += [self.form.questions[i].id for i in walker.left_for_later(self.form, self.walk)]
         assert self.form.questions[0].id in shown
 
     @invariant()

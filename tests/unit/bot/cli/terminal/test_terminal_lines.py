@@ -173,15 +173,31 @@ async def test_the_asking_agent_is_named(terminal: Terminal) -> None:
 # --- keys that move, and Esc -----------------------------------------------------------------------
 
 
-async def test_arrows_and_tab_move_between_answered_questions_and_answer_no_new_one(
+async def test_arrows_and_tab_move_between_answered_questions_and_change_none(
     terminal: Terminal,
 ) -> None:
     ask = await reviewed(terminal)
     done = await terminal.walked(
         ask,
-        [f"{RIGHT}1\r", f"{TAB}2\r", LEFT, BACKTAB, RIGHT, TAB, "1\r", LEFT, RIGHT, "y\r"],
+        ["1\r", "2\r", LEFT, BACKTAB, RIGHT, TAB, "1\r", LEFT, RIGHT, "y\r"],
     )
     assert done.answers == {"a": "x", "b": "y", "c": "x"}
+
+
+@pytest.mark.rule("TERMINAL-8")
+async def test_questions_are_left_for_later_by_arrow_tab_and_key(terminal: Terminal) -> None:
+    ask = await reviewed(terminal)
+    keys = [RIGHT, TAB, "1\r", "l\r", "2\r", f"{RIGHT}{TAB}1\r", "y\r"]  # c, then b, then a
+    done = await terminal.walked(ask, keys)
+    assert done.answers == {"a": "x", "b": "y", "c": "x"}
+    assert "Answer later" in terminal.screen.text
+
+
+@pytest.mark.rule("TERMINAL-8")
+async def test_what_is_typed_keeps_its_question(terminal: Terminal) -> None:
+    ask = await reviewed(terminal)
+    done = await terminal.walked(ask, [f"2{RIGHT}\r", "1\r", "1\r", "y\r"])
+    assert done.answers == {"a": "y", "b": "x", "c": "x"}
 
 
 async def test_moving_on_repeats_the_other_text(terminal: Terminal) -> None:
