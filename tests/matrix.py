@@ -48,6 +48,9 @@ PROOFS: Final = {
     "tests/browser/test_inbox_keys.py": (
         "test_a_permission_has_two_buttons_and_says_what_each_other_way_does",
     ),
+    "tests/browser/test_layout.py": (
+        "test_whoever_decides_first_reads_how_many_others_have_to_confirm",
+    ),
     "tests/browser/test_notifications.py": (
         "test_a_question_that_waits_is_announced_by_its_agent_alone_and_taken_back_when_answered",
     ),

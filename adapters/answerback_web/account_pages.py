@@ -9,7 +9,7 @@ from answerback.core.person import Person
 from answerback.ports.account_links import LinkDesk
 from answerback.ports.commands import COMMAND
 from answerback_base.sanitize import one_line
-from answerback_web import responses
+from answerback_web import render, responses
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
@@ -40,6 +40,7 @@ class AccountPages(VisitorPages):
             "accounts",
             root="../../",
             home=self._home(visitor),
+            you=render.visitor_line(person, self._site.labels),
             who=_name_of(person),
             links=await self._desk.list_of(person),
             command="" if started is None or by else f"/{COMMAND} link {started.code}",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from aiohttp import web
@@ -32,6 +32,10 @@ from answerback_web.visitors import Visitors
 
 if TYPE_CHECKING:
     from answerback.ports.agent_tokens import SignInDesk
+
+
+_NO_PAGES: Final = ("/a/{link}/{rest:.*}", "/inbox", "/inbox/", "/inbox/{name}/{rest:.*}")
+"""Addresses below those of the pages; of pages that are not configured, too."""
 
 
 class WebSurface:
@@ -157,8 +161,9 @@ class WebSurface:
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
+            *(web.get(path, self._site.missing) for path in _NO_PAGES),
         ]
-        pages = [responses.with_compiled_templates(each) for each in routes]
+        pages = [responses.with_compiled_templates(self._site.with_pages(each)) for each in routes]
         sealed = SealedRequests(
             self._site.proofs, self._tickets(visitors), self._site.watching, pages
         )

@@ -342,7 +342,7 @@ class AskPages:
             "page": page,
             "asked_at": ask.created_at,
             "draft": f"{ask.id}:{page.prompt.at}" if page.prompt else None,
-            "is_first": ask.open and ask.form.confirmation is not None and not ask.confirming,
+            "is_first": _confirmations_after(ask),
             "answering": visit.may_answer(ask),
             "identified": visit.person is not None,
             "try_again": can_try_again(ask, self._site.now()) and visit.may_answer(ask),
@@ -420,6 +420,12 @@ class AskPages:
             return ()
         entries = await self._site.service.record(ask.id)
         return record.record_lines(entries, ask, self._site.labels)
+
+
+def _confirmations_after(ask: Ask) -> int:
+    """Return how many people have to confirm what is answered now; 0 if nobody has to, or if that phase has begun."""
+    rule = ask.form.confirmation
+    return rule.due if rule is not None and ask.open and not ask.confirming else 0
 
 
 def _elsewhere(ask: Ask) -> str | None:

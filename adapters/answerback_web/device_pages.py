@@ -18,7 +18,7 @@ from answerback.presentation.sign_in_text import (
     refusal_text,
     request_lines,
 )
-from answerback_web import responses
+from answerback_web import render, responses
 from answerback_web.parse import Post
 from answerback_web.site import Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, VisitorPages, Visitors
@@ -141,6 +141,7 @@ class DevicePages(VisitorPages):
             "device",
             root=_ROOT,
             home=self._home(visitor),
+            you=render.visitor_line(visitor.person, labels),
             is_operator=visitor.is_operator,
             asking=asking,
             lines=lines,

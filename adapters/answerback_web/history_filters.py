@@ -62,10 +62,11 @@ class Filters:
         return Search(
             terms,
             Status(self.status) if self.status else None,
-            self.agent or None,
-            _seconds(_midnight(self.since)),
-            _seconds(until + timedelta(days=1) if until else None),
-            by,
+            ended=self.status != Status.OPEN.value,
+            agent=self.agent or None,
+            since=_seconds(_midnight(self.since)),
+            until=_seconds(until + timedelta(days=1) if until else None),
+            by=by,
         )
 
 

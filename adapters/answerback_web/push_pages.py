@@ -13,7 +13,7 @@ from answerback.core.intents import Intent
 from answerback.http.service_workers import OWN_WORKER, removal_response
 from answerback.ports.push import NewSubscription, PushDesk
 from answerback.ports.surface import Acted, Actor
-from answerback_web import push_text, responses
+from answerback_web import push_text, render, responses
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
@@ -76,7 +76,10 @@ class PushPages(VisitorPages):
     async def _devices(self, _request: web.Request, visitor: Visitor) -> web.Response:
         home = self._home(visitor)
         devices = await self._desk.list_for(visitor.person.user_id)
-        body = self._site.render_template("devices", root="../../", home=home, devices=devices)
+        you = render.visitor_line(visitor.person, self._site.labels)
+        body = self._site.render_template(
+            "devices", root="../../", home=home, devices=devices, you=you
+        )
         return responses.page_response(body)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:

@@ -12,7 +12,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Outcome, Status
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
@@ -23,7 +23,7 @@ from answerback.core.schema_fields import fields_from_schema
 from answerback.core.secrecy import view_for_agent
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import Person, question_index
-from answerback.presentation import durations, wording
+from answerback.presentation import answer_summary, durations, wording
 from answerback.presentation.form_inputs import NO_LIMITS
 from answerback.presentation.form_spec import Entry, field_index, native_fields, plan_form
 from answerback.presentation.sent_call import SentCallText, sent_call_text
@@ -133,6 +133,8 @@ class AskPage:
     reply: str
     """The text in the reply box."""
     reply_open: bool
+    decided: str
+    """What was decided, in a few words; empty if nothing was."""
     ended: Markup | None
     """How it ended and by whom."""
     collected: Markup
@@ -226,6 +228,7 @@ def ask_page(
         reply=post.first("reply") if post else "",
         reply_open=post is not None
         and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),
+        decided=shorten(one_line(_decided(view, labels)), limits.DETAIL_LENGTH),
         ended=people_text.ended(view, labels) or None,
         collected=people_text.collected(view, labels),
         state=state_of(ask),
@@ -280,6 +283,24 @@ def _title(view: View, labels: Labels) -> str:
         progress = f"{view.prompt.progress} " if view.prompt.progress else ""
         return progress + shorten(one_line(view.prompt.question.text), 80)
     return wording.ending(view, labels) or wording.summary_title(view, labels)
+
+
+def _decided(view: View, labels: Labels) -> str:
+    """Return what people decided; defaults that were taken at a deadline are no decision."""
+    if view.erased:
+        return ""
+    match view.outcome:
+        case None:
+            return ""
+        case Outcome(status=Status.ANSWERED):
+            is_default = wording.ending_status(view) is not Status.ANSWERED
+            return "" if is_default else answer_summary.brief_answer(view, labels)
+        case Outcome(status=Status.CANCELLED) if view.approval and not view.unconfirmed:
+            return labels.denied_with_message if view.reply else labels.denied_plainly
+        case Outcome(status=Status.TURN_ENDED) if view.approval:
+            return labels.denied_and_stopped
+        case _:
+            return ""
 
 
 def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator[str]:

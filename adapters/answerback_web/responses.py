@@ -108,7 +108,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "opened": None,
     "listed": False,
     "asked_at": None,
-    "is_first": False,
+    "is_first": 0,
     "installable": False,
 }
 """Template variables that only some pages set."""

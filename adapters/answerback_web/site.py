@@ -123,6 +123,22 @@ class Site:
         body = self.render_template("notice", root=root, home=home, title=title, message=message)
         return responses.page_response(body, status)
 
+    def with_pages(self, route: web.RouteDef) -> web.RouteDef:
+        """Return a route whose handler says on a page that there is no such page."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                return await route.handler(request)
+            except web.HTTPNotFound:
+                return await self.missing(request)
+
+        return web.RouteDef(route.method, route.path, handle, route.kwargs)
+
+    async def missing(self, request: web.Request) -> web.StreamResponse:
+        """Say that there is no such page. Nothing more is told, so it leads nowhere."""
+        root = "../" * (request.path.count("/") - 1)
+        return self.notice_page(404, self.labels.page_missing, root=root, home=None)
+
     def render_template(self, name: str, **context: object) -> str:
         lang = "en" if self.labels == Labels() else "und"
         return responses.render_template(

@@ -138,7 +138,9 @@ class VisitorPages:
                 return await handler(request, visitor)
             except StoreError:
                 logger.exception("A page of a visitor failed", extra={"action": "page"})
-                return web.Response(status=503, headers=responses.HEADERS)
+                root = "../" * (request.path.count("/") - 1)
+                unavailable = self._site.labels.unavailable
+                return self._site.notice_page(503, unavailable, root=root, home=None)
 
         return handle
 

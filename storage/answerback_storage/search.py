@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Status
 from answerback.ports.search import Account, AskSearch, Search, may_wait_for
 from answerback.ports.store_values import Page
 from answerback_storage import cursors, rows
@@ -35,6 +35,7 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
         """Return asks of which the oldest has at least the number ``first``."""
         columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
         conditions = (
+            ("status <> {}", Status.OPEN.value if wanted.ended else None),
             ("created_at >= {}", wanted.since),
             ("created_at < {}", wanted.until),
             ("seq < {}", behind),

@@ -134,6 +134,13 @@ class SearchContract:
             assert await find_all_ids(store, search_for(last)) == []
         assert await find_all_ids(store, Search(by=((ANN,),))) == ["ask_1"]
 
+    async def test_open_asks_are_left_out_of_a_search_for_ended_ones(self, store: Store) -> None:
+        for number in (1, 2):
+            await store.asks.create(Write(new_ask(number)), None)
+        await store.asks.change("ask_1", act_decision(Reply(text="no")))
+        assert await find_all_ids(store, Search(ended=True)) == ["ask_1"]
+        assert await find_all_ids(store, Search()) == ["ask_2", "ask_1"]
+
     async def test_query_syntax_is_searched_as_text(self, store: Store) -> None:
         form = one_question("not near and or \x00 '\"(a:b)* -x")
         await store.asks.create(Write(new_ask(form=form)), None)

@@ -108,7 +108,7 @@ async def search(call: Call) -> web.Response:
         return _page_response(call, Page((), None))
     since, until = _timestamp(query.since), _timestamp(query.until)
     by = ((person_named(query.answered_by),),) if query.answered_by else ()
-    criteria = Search(_words(query), query.status, agent, since, until, by)
+    criteria = Search(_words(query), query.status, agent=agent, since=since, until=until, by=by)
     reading = call.service.search_for(call.guest, criteria, query.after or None, query.limit)
     return _page_response(call, await checked_cursor(reading))
 

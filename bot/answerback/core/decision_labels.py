@@ -25,6 +25,9 @@ class DecisionLabels(FrozenModel):
     batch_left_cut: str = "{what}: open it to allow it"
     batch_left: str = "Not decided: {count}. They have changed, or you have to open them."
 
+    denied_plainly: str = "Denied"
+    denied_with_message: str = "Denied, with a message"
+    denied_and_stopped: str = "Denied, and stopped"
     answered: str = "Answered"
     cancelled: str = "Ended with a reply"
     closed: str = "Closed without a message"
@@ -162,6 +165,7 @@ class DecisionLabels(FrozenModel):
     link_too_many: str = "There were too many wrong codes. Try again in an hour."
     link_title: str = "Accounts"
     link_accounts: str = "Accounts that you answer with, besides this page"
+    link_none: str = "No account is linked to this page yet."
     link_about: str = (
         "Link your own account in a chat: what waits for it is then listed here too, and you can "
         "answer with either."

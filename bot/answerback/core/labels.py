@@ -82,6 +82,7 @@ class Labels(DecisionLabels, MessageLabels):
     confirm_title: str = "Confirm this?"
     confirm_text: str = "Another person has to confirm what was answered."
     confirm_first: str = "After you, another person has to confirm this."
+    confirm_first_more: str = "After you, {count} other people have to confirm this."
     confirm_more: str = "{count} more people have to confirm what was answered."
     confirm_unreachable: str = "Of those who may confirm, {count} cannot be reached."
     confirmed_by: str = "Confirmed by {who}"
@@ -246,6 +247,9 @@ class Labels(DecisionLabels, MessageLabels):
     )
     notify: str = "Notify me on this device"
     devices: str = "Devices that get notifications"
+    devices_none: str = (
+        "No device gets notifications yet. Turn them on beside the list of what is waiting."
+    )
     remove: str = "Remove"
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"

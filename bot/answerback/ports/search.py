@@ -108,6 +108,8 @@ class Search(NamedTuple):
     terms: tuple[str, ...] = ()
     """Of `split_words` and the like: each must be one of the ask's words, or the beginning of one."""
     status: Status | None = None
+    ended: bool = False
+    """Whether only asks that have ended are searched."""
     agent: str | None = None
     since: float | None = None
     until: float | None = None
@@ -119,6 +121,7 @@ class Search(NamedTuple):
         """Whether an open ask meets all criteria."""
         return (
             not self.by
+            and not self.ended
             and self.status in {None, ask.status}
             and self.agent in {None, ask.request.agent}
             and (self.since is None or self.since <= ask.created_at)
