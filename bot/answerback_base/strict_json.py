@@ -139,18 +139,22 @@ def has_rewritten_numbers(value: object) -> bool:
     return any(isinstance(node, Rewritten) for node in nodes(value))
 
 
-def dump_as_written(value: object) -> str:
+def dump_as_written(value: object, *, ensure_ascii: bool = True) -> str:
     """Format a JSON value with each number as it was written."""
-    if not has_rewritten_numbers(value):
-        return json.dumps(value)
     if isinstance(value, Rewritten):
         return value.written
+    if isinstance(value, list | dict) and has_rewritten_numbers(value):
+        return _dump_members(value, ensure_ascii=ensure_ascii)
+    return json.dumps(value, ensure_ascii=ensure_ascii)
+
+
+def _dump_members(value: list[object] | dict[str, object], *, ensure_ascii: bool) -> str:
+    def dump(each: object) -> str:
+        return dump_as_written(each, ensure_ascii=ensure_ascii)
+
     if isinstance(value, list):
-        return f"[{', '.join(map(dump_as_written, value))}]"
-    if isinstance(value, dict):
-        members = (f"{json.dumps(key)}: {dump_as_written(each)}" for key, each in value.items())
-        return f"{{{', '.join(members)}}}"
-    return json.dumps(value)
+        return f"[{', '.join(map(dump, value))}]"
+    return f"{{{', '.join(f'{dump(key)}: {dump(each)}' for key, each in value.items())}}}"
 
 
 def _integer(digits: str) -> int:

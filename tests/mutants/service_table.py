@@ -430,6 +430,22 @@ SERVICE = (
             ),
         )
     ),
+    # People decide on a number as it was written.
+    *(
+        Mutant(file, line, mutant, (f"{_UNIT}/api/test_approval_integrity.py",))
+        for file, line, mutant in (
+            (
+                f"{_SERVICE}/submit.py",
+                "if body.is_rewritten and parsed.dialect == APPROVAL:",
+                "if False:",
+            ),
+            (
+                "bot/answerback/dialects/approvals/arguments_markdown.py",
+                "return strict_json.dump_as_written(value, ensure_ascii=False)",
+                "return strict_json.json.dumps(value, ensure_ascii=False)",
+            ),
+        )
+    ),
     # A backlog is claimed again in step with its length.
     *(
         Mutant(f"{_WEBHOOKS}/outbox.py", line, mutant, (f"{_UNIT}/webhooks/test_backlog.py",))

@@ -145,20 +145,26 @@ class Submission(_StrictModel):
         SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
     ] = SubmittedOrigin()
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
-    _is_rewritten: bool = False
+    _written: dict[str, JsonValue] | None = None
 
     @model_validator(mode="wrap")
     @classmethod
     def _note_numbers(cls, body: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
         submission = validate(body)
         arguments = body.get("arguments") if isinstance(body, Mapping) else None
-        submission._is_rewritten = strict_json.has_rewritten_numbers(arguments)
+        if isinstance(arguments, dict) and strict_json.has_rewritten_numbers(arguments):
+            submission._written = arguments
         return submission
 
     @property
     def is_rewritten(self) -> bool:
         """Whether the arguments hold a number that the host wrote otherwise, so that other calls look like this one."""
-        return self._is_rewritten
+        return self._written is not None
+
+    @property
+    def written_arguments(self) -> dict[str, JsonValue]:
+        """The arguments, with numbers that know how the host wrote them."""
+        return self.arguments if self._written is None else self._written
 
 
 class ConfirmationTable(_StrictModel):

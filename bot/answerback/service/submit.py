@@ -227,12 +227,11 @@ class Submitter:
 
     async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
         """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
-        call = (body.name, body.arguments, body.dialect)
         try:
             if registry.is_quick_to_parse(body.arguments):
-                return registry.parse_call(*call)
+                return _parse_call(body)
             async with self.parse_lock:
-                return await asyncio.to_thread(registry.parse_call, *call)
+                return await asyncio.to_thread(_parse_call, body)
         except InvalidCallError as error:
             return error
 
@@ -380,6 +379,14 @@ def _key(
     # No header can contain a line end, so no agent can submit an ask in a hook's place.
     scope = "" if carrier is None else f"{carrier}\n"
     return Idempotency(agent.name if agent else _NO_AGENT, scope + key, digest)
+
+
+def _parse_call(body: Submission) -> ParsedCall:
+    parsed = registry.parse_call(body.name, body.arguments, body.dialect)
+    if body.is_rewritten and parsed.dialect == APPROVAL:
+        # People decide on a number as the host wrote it: rounded, it may be another.
+        return registry.parse_call(body.name, body.written_arguments, body.dialect)
+    return parsed
 
 
 def _submitted_before(first: Existing) -> Submitted:

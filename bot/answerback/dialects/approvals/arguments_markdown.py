@@ -7,7 +7,6 @@ linear in the size of the output.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -198,5 +197,5 @@ def _scalar(value: JsonValue) -> str:
 
 
 def to_json_text(value: JsonValue) -> str:
-    """Format a value as JSON for people to read."""
-    return json.dumps(value, ensure_ascii=False)
+    """Format a value as JSON for people to read, with each number as the host wrote it: rounded, it may be another."""
+    return strict_json.dump_as_written(value, ensure_ascii=False)

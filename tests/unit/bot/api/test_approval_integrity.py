@@ -152,3 +152,32 @@ async def test_the_evidence_is_complete_or_proves_nothing(api: Served) -> None:
         verdict = check(part, keys)  # type: ignore[arg-type]  # it is one
         assert verdict.faults, name
         assert verdict.proves == []
+
+
+WRITTEN: tuple[str, ...] = (
+    "1.5000000000000000000001",
+    "0.1000000000000000055511151231257827",
+    "12345678901234567890.25",
+    "1.50",
+    "15e-1",
+    "-0",
+    "1.5",
+)
+
+
+@pytest.mark.rule("APPROVAL-12")
+@pytest.mark.parametrize("number", WRITTEN)
+async def test_people_decide_on_a_number_as_the_host_wrote_it(api: Served, number: str) -> None:
+    to = f"""["é", {{"n": {number}}}]"""
+    used = f"""{{"amount": {number}, "to": {to}}}"""
+    call = f"""{{"tool_name": "mcp__bank__pay", "tool_input": {used}}}"""
+    for arguments in (call, json.dumps(call)):
+        body = f"""{{"name": "PermissionRequest", "to": "web", "arguments": {arguments}}}"""
+        headers = {"Content-Type": "application/json"}
+        async with api.http.post("/v1/asks", data=body, headers=headers) as response:
+            ask = await response.json()
+            assert response.status == 201, ask
+        shown = (await api.get(f"/v1/asks/{ask['id']}"))[1]["prompt"]["context"]
+        assert f"amount: {number}\n" in shown
+        assert f"n: {number}\n" in shown
+        assert "é" in shown
