@@ -67,5 +67,8 @@ class PostgresSearch(SqlSearch):
         lexemes = [f"'{word}':*" for word in wanted.terms]
         lexemes += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]
         newest = f" AND seq >= {first}" if first else ""
-        condition = f"seq IN (SELECT seq FROM asks_words WHERE words @@ {{}}::tsquery{newest})"
+        # An array is looked up. PostgreSQL could also go through all asks, if it expects that many have the words.
+        condition = (
+            f"seq = ANY (ARRAY(SELECT seq FROM asks_words WHERE words @@ {{}}::tsquery{newest}))"
+        )
         return [(condition, " & ".join(lexemes) or None)]

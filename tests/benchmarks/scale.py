@@ -42,6 +42,7 @@ from tests.postgres import store_at
 from tests.stores.examples import ANN
 
 FEW: Final = 1_000
+STORES: Final = os.environ.get("BENCH_STORES", "sqlite,postgresql").split(",")
 TIMES: Final = 40
 """How often each operation is timed."""
 _ROWS: Final = 500
@@ -277,7 +278,7 @@ async def main(counts: list[int]) -> None:
             with server.borrow_database() as database:
                 return await in_postgresql(server.url(database), count)
 
-        for kind in ("sqlite", "postgresql"):
+        for kind in STORES:
             few = await at(kind, FEW)
             for count in counts:
                 many = await at(kind, count)
