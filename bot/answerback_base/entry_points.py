@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
-from typing import Final, Generic, Protocol, TypeVar
+from functools import cache
+from importlib import metadata
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
@@ -24,6 +26,18 @@ class Plugin(Protocol):
 
 
 P = TypeVar("P", bound=Plugin)
+
+
+@cache
+def _all_entry_points() -> Any:
+    # To look through all distributions takes 30 ms: once for all groups.
+    return metadata.entry_points()
+
+
+def entry_points(*, group: str) -> EntryPoints:
+    """Return the entry points of all installed distributions in a group."""
+    found: EntryPoints = _all_entry_points().select(group=group)
+    return found
 
 
 class UnusablePluginError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,7 +11,7 @@ import aiohttp
 
 from answerback.cli.route_rules import describe_confirmations
 from answerback.core.ask import ANYONE
-from answerback.core.errors import ConfigError, StoreError
+from answerback.core.errors import ConfigError
 from answerback.dialects.installed import installed_dialects
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
@@ -22,6 +21,7 @@ from answerback.runtime.from_settings import (
     unconfigured_destinations,
 )
 from answerback.runtime.plugins import Plugin, installed_plugins
+from answerback.runtime.stores import installed_stores
 from answerback.service.account_links import link_command
 from answerback.service.sign_in_commands import listed_commands
 from answerback.service.submission_plan import parse_destination
@@ -29,9 +29,8 @@ from answerback.service.submission_request import To
 from answerback_agents.cli.main import installed_commands
 from answerback_agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
 from answerback_base.addresses import is_loopback
-from answerback_base.install_extras import POSTGRES, missing_extra_message
+from answerback_base.install_extras import missing_extra_message
 from answerback_storage.person_key_file import PersonKeyFile
-from answerback_storage.sqlite.store import SqliteStore
 
 
 async def findings(
@@ -102,6 +101,7 @@ def _broken_plugins() -> Iterator[Finding]:
         "surface": installed_plugins().broken,
         "dialect": installed_dialects().broken,
         "command": installed_commands().broken,
+        "store": installed_stores().broken,
     }
     for kind, broken in groups.items():
         for name, why in broken.items():
@@ -170,51 +170,12 @@ def _exposed_key(settings: Settings) -> Finding | None:
 
 
 async def _database(settings: Settings) -> AsyncIterator[Finding]:
-    if not settings.storage.uses_postgres:
-        yield await _sqlite(settings)
-    elif (sentence := missing_extra_message(*POSTGRES, "`storage.url`")) is not None:
+    storage = settings.storage
+    if (sentence := missing_extra_message(*storage.plugin.extra, "`storage.url`")) is not None:
         yield Finding("database", sentence)
-    else:
-        from answerback_postgres import health_checks
-
-        async for finding in health_checks.findings(
-            settings.storage.url, settings.storage.listen_url
-        ):
-            yield finding
-
-
-async def _sqlite(settings: Settings) -> Finding:
-    path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
-    try:
-        if not await asyncio.to_thread(path.exists):
-            return await asyncio.to_thread(_new_database, path)
-        store = SqliteStore(path)
-        await store.open()
-        try:
-            await store.check()
-        finally:
-            await store.close()
-    except StoreError as error:
-        return Finding(
-            "database", str(error), "Check storage.url, the folder's permissions and the disk."
-        )
-    return Finding(f"database {path}")
-
-
-def _new_database(path: Path) -> Finding:
-    """Check whether a database that does not exist yet can be created."""
-    folder = path.parent
-    if not folder.is_dir():
-        return Finding(
-            "database", f"the folder {folder} does not exist", "Create it, or change storage.url."
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return Finding(
-            "database",
-            f"the folder {folder} is not writable",
-            "Change its owner or permissions, or run the service as the user who owns it.",
-        )
-    return Finding(f"database {path}, to be created by `answerback serve`")
+        return
+    async for finding in storage.plugin.findings(storage.url, storage.listen_url):
+        yield finding
 
 
 def build_checkup(

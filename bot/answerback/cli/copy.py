@@ -8,11 +8,10 @@ import typer
 
 from answerback_agents.cli.options import Json
 from answerback_agents.cli.output import counted, fail, print_json, say
-from answerback_base.install_extras import POSTGRES, missing_extra_message
+from answerback_base.install_extras import missing_extra_message
 
 if TYPE_CHECKING:
     from answerback.runtime.config import StorageSettings
-    from answerback_storage.store_copy import CopyEndpoint
 
 
 def command(
@@ -34,14 +33,13 @@ def command(
     from answerback_storage.store_copy import copy
 
     old, new = _storage("--from", source), _storage("--to", target)
-    is_same_file = not (old.uses_postgres or new.uses_postgres) and (
-        old.sqlite_path.resolve() == new.sqlite_path.resolve()
-    )
+    files = [each.plugin.file(each.url) for each in (old, new)]
+    is_same_file = all(files) and len({file.resolve() for file in files if file}) == 1
     if old.name == new.name or is_same_file:
         fail("--from and --to are the same database. Name another one with --to.")
-    if not old.uses_postgres and not old.sqlite_path.exists():
+    if files[0] is not None and not files[0].exists():
         fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
-    copied = copy(_endpoint(old), _endpoint(new))
+    copied = copy(*(each.plugin.copy_endpoint(each.url) for each in (old, new)))
     if json:
         print_json({table: digest._asdict() for table, digest in copied.items()})
         return
@@ -68,16 +66,6 @@ def _storage(option: str, url: str) -> StorageSettings:
     except ValidationError as error:
         fail(f"{option}: {error.errors()[0]['msg'].removeprefix('Value error, ')}.")
     needed_by = f"{option} {storage.name}"
-    if storage.uses_postgres and (missing := missing_extra_message(*POSTGRES, needed_by)):
+    if missing := missing_extra_message(*storage.plugin.extra, needed_by):
         fail(missing)
     return storage
-
-
-def _endpoint(storage: StorageSettings) -> CopyEndpoint:
-    if not storage.uses_postgres:
-        from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
-
-        return sqlite_endpoint(storage.sqlite_path)
-    from answerback_postgres.copy_endpoint import postgres_endpoint
-
-    return postgres_endpoint(storage.url)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 from answerback.core.errors import ConfigError
 from answerback.dialects.dialect import GROUP, CallRule, Dialect, Tool
-from answerback_base.entry_points import Discovered, UnusablePluginError, discover
+from answerback_base.entry_points import Discovered, UnusablePluginError, discover, entry_points
 
 
 @cache

@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
-from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -33,6 +32,7 @@ from answerback.dialects.installed import installed_dialects
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
+from answerback.ports.store_plugin import StorePlugin
 from answerback.runtime.agent_settings import (
     AgentSettings,
     LimitSettings,
@@ -40,6 +40,7 @@ from answerback.runtime.agent_settings import (
     Secrets,
 )
 from answerback.runtime.plugins import Plugins, installed_plugins
+from answerback.runtime.stores import installed_stores, store_of
 from answerback.service.question_routing import NotBlank, ToolRule
 from answerback.service.submission_request import Route
 from answerback_base.addresses import is_loopback
@@ -49,8 +50,6 @@ NON_SETTING_VARIABLES: Final = frozenset(
     {"ANSWERBACK_CONFIG", "ANSWERBACK_MCP_POLICY", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"}
 )
 """Variables that the commands read; every other variable with our prefix must be a setting."""
-POSTGRES_SCHEMES: Final = frozenset({"postgresql", "postgres"})
-"""URL schemes of PostgreSQL (https://www.postgresql.org/docs/current/libpq-connect.html)."""
 _LIKELY_MISSPELLED: Final = 0.85
 """The similarity, by difflib, from which a tool's name is a misspelled one: another word may be a tool of its own."""
 
@@ -107,46 +106,34 @@ class StorageSettings(Table):
     """The PostgreSQL server itself, if ``url`` is a pooler's; used to receive notifications."""
 
     @property
-    def uses_postgres(self) -> bool:
-        """Whether the store is a PostgreSQL database."""
-        return _scheme(self.url) in POSTGRES_SCHEMES
+    def plugin(self) -> StorePlugin:
+        """The kind of database, by the scheme of ``url``."""
+        plugin = store_of(self.url)
+        assert plugin is not None, "it was when this was validated"
+        return plugin
 
     @property
     def sqlite_path(self) -> Path:
-        """The database file; for PostgreSQL, the path next to which the person's key is stored."""
-        url = StorageSettings.model_fields["url"].default if self.uses_postgres else self.url
-        return Path(unquote(url.removeprefix("sqlite:///")))
+        """The database file; if it is none, the path next to which the person's key is stored."""
+        return self.plugin.file(self.url) or Path("answerback.db")
 
     @property
     def name(self) -> str:
         """The database's name for people, without its password."""
-        if not self.uses_postgres:
-            return str(self.sqlite_path.absolute())
-        parts = urlsplit(self.url)
-        return f"{parts.path.removeprefix('/')} on {parts.netloc.rpartition('@')[2]}"
+        return self.plugin.label(self.url)
 
     @model_validator(mode="after")
     def _check_url(self) -> Self:
-        scheme, _, rest = self.url.partition("://")
-        if self.listen_url is not None and not (
-            self.uses_postgres and _scheme(self.listen_url) in POSTGRES_SCHEMES
-        ):
-            raise ValueError(
-                "listen_url must be the postgresql:// address of the server behind a pooler"
-            )
-        if self.uses_postgres:
-            if not urlsplit(self.url).path.strip("/"):
-                raise ValueError("a PostgreSQL database must be postgresql://user@host:5432/name")
-        elif scheme != "sqlite" or not rest.startswith("/") or rest in {"/", "/:memory:"}:
+        plugin = store_of(self.url)
+        if plugin is None:
+            broken = "".join(f". {why}" for why in installed_stores().broken.values())
             raise ValueError(
                 "a database is sqlite:///a/relative.db or sqlite:////an/absolute.db (a file, not :memory:), or"
-                " postgresql://user@host/name"
+                f" postgresql://user@host/name{broken}"
             )
+        if (problem := plugin.problem(self.url, self.listen_url)) is not None:
+            raise ValueError(problem)
         return self
-
-
-def _scheme(url: str) -> str:
-    return url.partition("://")[0]
 
 
 class PersonSettings(Table):

@@ -18,7 +18,7 @@ from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.submission_plan import OWNER, parse_destination
 from answerback.service.submission_request import Agent, Routes, To
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
-from answerback_base.install_extras import OTEL, POSTGRES, missing_extra_message
+from answerback_base.install_extras import OTEL, missing_extra_message
 
 _AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)
 """The limits of an agent with a token, unless the configuration sets others."""
@@ -56,8 +56,7 @@ def check_extras(settings: Settings) -> None:
         for plugin in configured
         for extra in plugin_settings(settings, plugin).extras()
     ]
-    if settings.storage.uses_postgres:
-        missing.append(missing_extra_message(*POSTGRES, "`storage.url`"))
+    missing.append(missing_extra_message(*settings.storage.plugin.extra, "`storage.url`"))
     if settings.tracing.endpoint is not None:
         missing.append(missing_extra_message(*OTEL, "`tracing.endpoint`"))
     if any(missing):

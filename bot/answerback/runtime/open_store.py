@@ -1,4 +1,4 @@
-"""Open the store that `storage.url` names: an SQLite file, locked for this process, or a PostgreSQL database."""
+"""Open the store that `storage.url` names, with what a process needs to share it or to have it alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, NamedTuple
 
 from answerback.core.errors import StoreError
@@ -14,8 +15,6 @@ from answerback.ports.clock import Clock
 from answerback.ports.store import Store
 from answerback.runtime.clock import SharedClock, SystemClock
 from answerback.runtime.config import StorageSettings
-from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
-from answerback_storage.sqlite.store import SqliteStore
 
 _LEASE: Final = 8.0
 """Seconds for which one of several processes claims work; if it dies, others finish the work within twice that."""
@@ -41,18 +40,13 @@ async def open_configured_store(
     Raises:
         StoreError: the store cannot be opened.
     """
-    if not storage.uses_postgres:
-        async with (
-            hold_exclusive_lock(storage.sqlite_path),
-            _open(SqliteStore(storage.sqlite_path, timed=timed)) as store,
-        ):
+    plugin = storage.plugin
+    built = plugin.store(storage.url, storage.listen_url, timed)
+    async with plugin.lock(storage.url), _open(built) as store:
+        if not plugin.is_shared:
             yield OpenStore(store, SOLE_CLAIM, SystemClock())
-        return
-    from answerback_postgres.store import PostgresStore
-
-    postgres = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
-    async with _open(postgres) as store:
-        clock = SharedClock(postgres.changes.time)
+            return
+        clock = SharedClock(partial(_database_time, store))
         await clock.start()
         yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
 
@@ -64,7 +58,7 @@ async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
     Raises:
         StoreError: there is none, or it cannot be opened.
     """
-    if storage.uses_postgres:
+    if storage.plugin.is_shared:
         async with open_configured_store(storage) as opened:
             yield opened.store
         return
@@ -73,8 +67,16 @@ async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
             f"There is no database {storage.name}. Run this in the service's folder, or name its configuration file "
             "with --config."
         )
-    async with _open(SqliteStore(storage.sqlite_path)) as store:
+    built = storage.plugin.store(storage.url, storage.listen_url, lambda _seconds: None)
+    async with _open(built) as store:
         yield store
+
+
+async def _database_time(store: Store) -> float:
+    at = await store.changes.time()
+    if at is None:
+        raise AssertionError("a store that services share has a clock of its own")
+    return at
 
 
 @asynccontextmanager

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, TypeAlias
 
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, SurfacePlugin
-from answerback_base.entry_points import Discovered, UnusablePluginError, discover
+from answerback_base.entry_points import Discovered, UnusablePluginError, discover, entry_points
 
 Plugin: TypeAlias = SurfacePlugin[Any]
 

@@ -32,7 +32,7 @@ class LocalService(Protocol):
 
 @cache
 def _installed() -> LocalService | None:
-    from importlib.metadata import entry_points
+    from answerback_base.entry_points import entry_points
 
     for entry in entry_points(group=GROUP):
         service: LocalService = entry.load()

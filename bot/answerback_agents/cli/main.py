@@ -37,9 +37,7 @@ _OWN: Final = {command.typed: command for command in OWN_COMMANDS}
 def installed_commands() -> Discovered[Command]:
     """Return the commands of all installed distributions, ours among them, discovered once."""
     # Not above: a hook runs hundreds of times a day, and needs none of these.
-    from importlib.metadata import entry_points
-
-    from answerback_base.entry_points import discover
+    from answerback_base.entry_points import discover, entry_points
 
     return discover(entry_points(group=COMMANDS), "command", _accept)
 

@@ -42,10 +42,10 @@ def test_postgresql_is_named_without_its_password_and_the_key_is_stored_locally(
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "postgresql://ann:hunter2@db.example:5433/asks")
     storage = load_settings().storage
-    assert storage.uses_postgres
+    assert storage.plugin.name == "postgresql"
     assert storage.name == "asks on db.example:5433"
     assert storage.sqlite_path == Path("answerback.db")
-    assert not StorageSettings().uses_postgres
+    assert StorageSettings().plugin.name == "sqlite"
 
 
 @pytest.mark.rule("API-1", "CONFIG-1")
