@@ -255,7 +255,7 @@ def _answer_controls(
 
 
 def _edit_menu(view: View, labels: Labels) -> list[Block]:
-    """Return the menu that edits one of many answers; nothing if each has a button."""
+    """Return the menu that edits one of many answers; nothing if each has a button, or none was given by a person."""
     if len(view.lines) <= MAX_EDIT_BUTTONS:
         return []
     options = [
@@ -263,6 +263,8 @@ def _edit_menu(view: View, labels: Labels) -> list[Block]:
         for index, line in enumerate(view.lines)
         if line.editable
     ]
+    if not options:
+        return []
     menu = kit.choice("static_select", str(Verb.EDIT), options, (), labels.edit)
     row: Block = {
         "type": "actions",

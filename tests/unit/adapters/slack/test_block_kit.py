@@ -27,7 +27,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import inbox_view, modals, private_notes
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
-from tests.fakes.slack.checks import check_view
+from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.snapshots import InFolder
 
@@ -194,6 +194,17 @@ def test_home(as_json: SnapshotAssertion) -> None:
     assert check_view(read) == []
     SdkView(**read).validate_json()
     assert read == as_json
+
+
+def test_a_long_review_of_answers_that_nobody_gave_has_no_menu_to_edit_them() -> None:
+    questions = tuple(
+        Question(id=f"q{n}", text="?", answer_type=AnswerType.TEXT) for n in range(20)
+    )
+    ask = after(ask_of(Form(questions=questions, review=True)), *[Answer(value="x")] * 20)
+    given = tuple(replace(each, source=Source.REMEMBERED) for each in ask.walk.answers)
+    message = render(view_of(replace(ask, walk=replace(ask.walk, answers=given))), LABELS)
+    assert check_message({"text": message.text, "blocks": message.blocks}) == []
+    assert "static_select" not in json.dumps(message.blocks)
 
 
 def test_only_what_a_person_answered_is_edited_in_the_review() -> None:
