@@ -279,6 +279,9 @@ PHASES: Final[dict[str, Ask]] = {
     ),
     "confirmed-by-one": _after(_WAITS, Confirm(), by=BOB),
     "answered": _after(KINDS["boolean"], _YES),
+    "answered-by-several-options": _after(
+        KINDS["multi-select-other"], Other(text="my *own*", value=["v1", "v3"])
+    ),
     "answered-after-a-review": _after(_three(), *_GIVEN, Submit()),
     "answered-by-defaults": _after(KINDS["boolean-default"], _YES),
     "answered-by-two-people": _after(

@@ -61,12 +61,14 @@ class BlockFitter(NamedTuple):
         self, lines: Sequence[Line], labels: Labels, total: int, *, numbered: bool = False
     ) -> tuple[list[tuple[str, str]], bool]:
         """Fit all questions with their answers into ``total`` units; return the texts of each, and whether anything was
-        left out."""
+        left out. Each of several answers has the mark of the frame in front."""
         blocks = []
+        mark, _, _ = self.answer.frame.partition("{}")
         for number, line in enumerate(lines, 1):
             frame = self.question.frame.replace("{}", f"{number}. {{}}" if numbered else "{}")
             blocks.append(self.question._replace(raw=line.text, frame=frame))
-            blocks.append(self.answer._replace(raw=answer_summary.answer_text(line, labels)))
+            answers = mark.join(answer_summary.answer_texts(line, labels))
+            blocks.append(self.answer._replace(raw=answers))
         texts, left_out = self.fit(blocks, total)
         return [*zip(texts[::2], texts[1::2], strict=True)], left_out
 

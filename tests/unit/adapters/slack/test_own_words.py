@@ -31,7 +31,7 @@ async def test_ticked_options_appear_in_the_modal_and_are_kept_with_the_text(up:
     assert [option["value"] for option in boxes.element["initial_options"]] == ["0", "1"]
     assert (await up.ada.submit({LABELS.other_label: "Zig"})).ok
     assert await result(up, ask) == {"answers": [["A", "B", "Zig"]]}
-    assert "A, B, Zig" in up.ada.sees(up.live(ask)).text.replace("\n", ", ")
+    assert "A, B, Zig" in up.ada.sees(up.live(ask)).text.replace("\n➜ ", ", ")
 
 
 async def test_the_ticks_can_be_changed_in_the_modal(up: Rig) -> None:
