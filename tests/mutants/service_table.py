@@ -121,7 +121,7 @@ SERVICE = (
     # Notifying: an ask that moves leaves a surface.
     Mutant(
         f"{_SERVICE}/notify.py",
-        "self._surfaces if ask.escalated else (ask.destination.surface,)",
+        "self._surfaces if is_anywhere else (ask.destination.surface,)",
         "(ask.destination.surface,)",
         ("tests/unit/adapters/web/test_people.py",),
     ),
@@ -138,14 +138,39 @@ SERVICE = (
     ),
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",
-        "if (refused := self._refused(intent, actor, ask)) is not None:",
-        "if (refused := self._refused(intent, actor, ask)) is not None and False:",
+        "if (refused := self._refused(intent, row, actor, ask)) is not None:",
+        "if (refused := self._refused(intent, row, actor, ask)) is not None and False:",
         _ACTING,
     ),
+    *(
+        Mutant(f"{_SERVICE}/decisions.py", line, mutant, (f"{_UNIT}/{test}",))
+        for line, mutant, test in (
+            (
+                "may_act.refused_to_confirm(actor, ask, people, at) or decided",
+                "decided",
+                "api/test_confirmations.py",
+            ),
+            (
+                "may_act.is_too_new(decided, actor, ask, people, at):",
+                "False:",
+                "service/test_account_links.py",
+            ),
+            (
+                "HandOver: Row(_hand_over, Who.RESPONDERS,",
+                "HandOver: Row(_hand_over,",
+                "service/test_handing_over.py",
+            ),
+            (
+                "TryAgain: Row(_try_again, is_for_ended=True,",
+                "TryAgain: Row(_try_again,",
+                "api/test_too_late.py",
+            ),
+        )
+    ),
     Mutant(
-        f"{_SERVICE}/act_or_refuse.py",
-        "if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):",
-        "if isinstance(action, Answer) and action.remember and False:",
+        f"{_SERVICE}/decisions.py",
+        "if action.remember and not offers_to_remember(ask):",
+        "if action.remember and False:",
         _ACTING,
     ),
     Mutant(
@@ -180,16 +205,6 @@ SERVICE = (
             ),
             ("if actor.ids == ():", "if False:", "service/test_account_links.py"),
             ("if with_groups is None:", "if False:", "service/test_handing_over.py"),
-            (
-                "may_act.refused_to_confirm(actor, ask, people, now) or change",
-                "change",
-                "api/test_confirmations.py",
-            ),
-            (
-                "may_act.is_too_new(change, actor, ask, people, now):",
-                "False:",
-                "service/test_account_links.py",
-            ),
             ("RejectReason.STALE if resolved.early else", "", "service/test_service_typed.py"),
             (
                 "replace(wanted.grant, credential=await self._credential_of(actor.person))",

@@ -15,20 +15,16 @@ from functools import partial
 from typing import NamedTuple
 
 from answerback.core import ask as asks
-from answerback.core import clarification, granting, intents, refusals, unseen
-from answerback.core.actions import Answer, Confirm
+from answerback.core import intents, refusals
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Status
-from answerback.core.clarification import AskBack
-from answerback.core.controls import offers_to_remember
 from answerback.core.escalation import as_still_open, return_to_act
-from answerback.core.granting import RevokeGrant
 from answerback.core.grants import GrantEnd
-from answerback.core.handing_over import HandOver
-from answerback.core.intents import Intent, OpenAction, ResolvedAction, UnresolvedAction
+from answerback.core.intents import Intent, ResolvedAction, UnresolvedAction
 from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.core.too_late import TryAgain, apply_try_again
+from answerback.core.too_late import TryAgain
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
@@ -37,8 +33,9 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
-from answerback.service import may_act, question_routing, record_wire
-from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over, look_up_taker
+from answerback.service import decisions, may_act, question_routing, record_wire
+from answerback.service.decisions import Row, Situation, Who
+from answerback.service.handing_over import NeedsPerson, Taker, look_up_taker
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows
@@ -363,9 +360,10 @@ class AskActions:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND, ask))
         actor = self._where_asked(actor, ask)
-        if (refused := self._refused(intent, actor, ask)) is not None:
-            return Decision(None, refused)
         action = intent.wanted
+        row = decisions.row_of(action)
+        if (refused := self._refused(intent, row, actor, ask)) is not None:
+            return Decision(None, refused)
         if action is None:
             return Decision(None, Acted(ask))
         if isinstance(action, UnresolvedAction):
@@ -373,21 +371,31 @@ class AskActions:
             if isinstance(resolved, intents.Unclear):
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
-            action = resolved
-        if isinstance(action, TryAgain | RevokeGrant):
-            return self._act_on_ended(ask, action, actor.person, now)
-        change = self._change(ask, action, actor, taker, now)
+            action, row = resolved, decisions.row_of(resolved)
+        surface = self._commits.surfaces.get(ask.destination.surface)
+        situation = Situation(ask, actor, taker, now, self._commits.people, surface)
+        change = decisions.decide(action, row, situation)
+        if change is None:
+            return Decision(None, Acted(ask))
         if not isinstance(change, Change):
             return Decision(None, change)
-        stays = isinstance(action, AskBack | HandOver)
-        by = actor.person
-        reached = by.surface == ask.destination.surface and by.via is None
-        routed = change if stays else self._commits.apply_routing(change, now, reached=reached)
+        write = self._write(ask, action, row, change, actor.person, now)
+        return Decision(write, write)
+
+    def _write(
+        self, ask: Ask, action: ResolvedAction, row: Row, change: Change, by: Person, now: float
+    ) -> Write:
+        """Return what is stored of a person's action: the questions that nobody has to be asked are answered, too."""
+        if row.is_for_ended:
+            shown_again = change._replace(ask=mark_outdated(change.ask))
+            return self._commits.build_write(shown_again, now)._replace(deliveries=())
+        if row.moves_on:
+            reached = by.surface == ask.destination.surface and by.via is None
+            change = self._commits.apply_routing(change, now, reached=reached)
         memory = None
         if isinstance(action, Answer) and action.remember:
             memory = question_routing.answer_to_remember(ask, action)
-        write = self._commits.build_write(routed, now, ask, memory=memory)
-        return Decision(write, write)
+        return self._commits.build_write(change, now, ask, memory=memory)
 
     def _where_asked(self, actor: Actor, ask: Ask) -> Actor:
         """Return a person with their ids where the ask is now: it may have moved since they wanted to act."""
@@ -398,66 +406,19 @@ class AskActions:
             actor = Actor(actor.person)  # the groups that a surface knows are its own
         return actor._replace(ids=self._commits.people.ids_of(actor.person, here))
 
-    def _change(
-        self, ask: Ask, action: OpenAction, actor: Actor, taker: Taker | None, now: float
-    ) -> Change | Rejected | NeedsGroups | NeedsPerson:
-        if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):
-            problem = refusals.CANNOT_BE_REMEMBERED.problem()
-            return Rejected(RejectReason.INVALID, ask, (problem,))
-        by, people = actor.person, self._commits.people
-        if isinstance(action, HandOver):
-            surface = self._commits.surfaces.get(ask.destination.surface)
-            return decide_hand_over(ask, action, actor, taker, now, people, surface)
-        if isinstance(action, AskBack):
-            change = clarification.apply_ask_back(ask, action, at=now, by=by)
-        else:
-            change = asks.apply_action(ask, action, at=now, by=by, people=people)
-            if isinstance(action, Answer) and isinstance(change, Change):
-                change = unseen.answer_once_more(action, change, at=now, by=by, people=people)
-        if isinstance(action, Answer) and action.grant and isinstance(change, Change):
-            change = granting.give(ask, action, action.grant, change, by)
-        if isinstance(change, Refused) and may_act.is_too_new(change, actor, ask, people, now):
-            change = Refused((refusals.LINKED_RECENTLY.problem(),))
-        if isinstance(change, Refused):
-            forbidden = change.problems[0].code in refusals.FORBIDDEN
-            why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
-            return Rejected(why, ask, change.problems)
-        if isinstance(action, Confirm):
-            return may_act.refused_to_confirm(actor, ask, people, now) or change
-        return change
-
-    def _act_on_ended(
-        self, ask: Ask, action: TryAgain | RevokeGrant, by: Person, now: float
-    ) -> _Decided:
-        change = (
-            apply_try_again(ask, action, at=now, by=by)
-            if isinstance(action, TryAgain)
-            else granting.revoke(ask, at=now, by=by)
-        )
-        if isinstance(change, Refused):
-            return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
-        if isinstance(action, TryAgain) and action.is_draft:
-            return Decision(None, Acted(ask))
-        shown_again = change._replace(ask=mark_outdated(change.ask))
-        write = self._commits.build_write(shown_again, now)._replace(deliveries=())
-        return Decision(write, write)
-
-    def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
-        """Refuse an ended ask, a person who may not act, a revision that is not the current one, or another chat."""
-        if not ask.open and not isinstance(intent.wanted, TryAgain | RevokeGrant):
-            return Rejected(RejectReason.ENDED, ask)
-        people = self._commits.people
-        if not may_act.confirms_from_elsewhere(actor, ask, people):
-            return self._refused_here(intent, actor, ask)
-        return self._refused_as_outdated(intent, ask)
-
-    def _refused_here(
-        self, intent: Intent, actor: Actor, ask: Ask
+    def _refused(
+        self, intent: Intent, row: Row, actor: Actor, ask: Ask
     ) -> Rejected | NeedsGroups | None:
+        """Refuse an ended ask, a person who may not act, a revision that is not the current one, or another chat."""
+        if not ask.open and not row.is_for_ended:
+            return Rejected(RejectReason.ENDED, ask)
+        is_elsewhere = may_act.confirms_from_elsewhere(actor, ask, self._commits.people)
+        if is_elsewhere and row.who is not Who.RESPONDERS:
+            return self._refused_as_outdated(intent, ask)
         if actor.ids == ():
             problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)
             return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
-        actors = may_act.admitted(ask, intent.place)
+        actors = may_act.admitted(ask, intent.place, row.who is Who.RESPONDERS)
         missing = None if _is_named(actor, actors) else missing_groups(actors, actor)
         if missing is not None:
             rejected = Rejected(RejectReason.NOT_ALLOWED, ask)

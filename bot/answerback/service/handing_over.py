@@ -50,10 +50,6 @@ def decide_hand_over(
         surface: where it is asked.
         taker: the other person, once they were looked up; None: they have yet to be.
     """
-    missing = missing_groups(ask.responders, actor)
-    if missing is not None:  # who may only confirm has nothing to give
-        needs = NeedsGroups(ask, actor, missing)
-        return needs if missing else Rejected(RejectReason.NOT_ALLOWED, ask)
     ids = normalize_responders((action.to,), ask.destination.surface, people) or ()
     ceiling = ceiling_of(ask)
     if ceiling is None:

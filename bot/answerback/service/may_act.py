@@ -56,11 +56,12 @@ def is_unchanged_since(revision: int, ask: Ask) -> bool:
     return is_before or revision == ask.revision
 
 
-def admitted(ask: Ask, place: str | None) -> tuple[str, ...]:
+def admitted(ask: Ask, place: str | None, answering: bool = False) -> tuple[str, ...]:
     """Return the ids of those who may act at a place: a list does not tell who sees the channel of an ask."""
+    actors = ask.responders if answering else ask.actors
     if place == LISTED and ask.destination.channel is not None:
-        return tuple(each for each in ask.actors if each != ANYONE)
-    return ask.actors
+        return tuple(each for each in actors if each != ANYONE)
+    return actors
 
 
 def refused_to_confirm(

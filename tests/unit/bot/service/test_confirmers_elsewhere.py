@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Any
 
@@ -52,7 +53,11 @@ async def test_somebody_with_an_account_on_another_surface_confirms_there(
     assert isinstance(early, Rejected)
     assert early.why is RejectReason.NOT_ALLOWED
     assert (await service.list_waiting_for(lea, None, 10)).rows == ()
-    answered = await service.act(ask.id, Answer(value=True), actor("ann"))
+    with service.follow("web") as follower:
+        answered = await service.act(ask.id, Answer(value=True), actor("ann"))
+        assert await asyncio.wait_for(follower.next_commit(), 5) is not None, (
+            "her inbox hears of it"
+        )
     assert isinstance(answered, Acted)
     assert answered.ask.walk.phase is Phase.CONFIRMATION
     assert [each.id for each in (await service.list_waiting_for(lea, None, 10)).rows] == [ask.id]

@@ -1,0 +1,156 @@
+"""What can be done with an ask, as a table: with which asks, by whom, and what follows. Pure.
+
+An action of a new kind is a row here. `answerback.service.act_or_refuse` checks and stores what a row decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final, NamedTuple
+
+from answerback.core import ask as asks
+from answerback.core import clarification, granting, refusals, unseen
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Edit,
+    EndTurn,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
+from answerback.core.ask import Ask, Change
+from answerback.core.clarification import AskBack
+from answerback.core.controls import offers_to_remember
+from answerback.core.granting import RevokeGrant
+from answerback.core.handing_over import HandOver
+from answerback.core.intents import RequestedAction, ResolvedAction
+from answerback.core.people import People
+from answerback.core.too_late import TryAgain, apply_try_again
+from answerback.core.walker import Refused
+from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
+from answerback.service import may_act
+from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over
+from answerback.service.may_act import NeedsGroups
+
+
+class Situation(NamedTuple):
+    """What a decision depends on, besides the action."""
+
+    ask: Ask
+    actor: Actor
+    taker: Taker | None
+    """To whom the ask is to be handed over, once they were looked up."""
+    at: float
+    people: People
+    surface: Surface | None
+    """Where the ask is shown; None: it is not configured."""
+
+
+Outcome = Change | Refused | Rejected | NeedsGroups | NeedsPerson | None
+"""What was decided; None: it is possible, and nothing is stored."""
+Decide = Callable[[Any, Situation], Outcome]
+"""Decides about an action of one kind."""
+
+
+class Who(Enum):
+    """Who may take an action."""
+
+    ACTORS = auto()
+    """Whoever may do anything with the ask now."""
+    RESPONDERS = auto()
+    """Whoever may answer, also while the answers wait for confirmation."""
+    CONFIRMERS = auto()
+    """Whoever may confirm. Others first read why theirs would not count anyway, such as that they have answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What holds for actions of one kind."""
+
+    decide: Decide
+    who: Who = Who.ACTORS
+    is_for_ended: bool = False
+    """Whether it concerns asks that have ended, and not open ones."""
+    moves_on: bool = True
+    """Whether another question may follow, which perhaps nobody has to be asked."""
+
+
+def row_of(action: RequestedAction | None) -> Row:
+    """Return the row of an action, or of what a person wants before it is resolved to one."""
+    return TABLE.get(type(action), UNRESOLVED)
+
+
+def decide(
+    action: ResolvedAction, row: Row, situation: Situation
+) -> Change | Rejected | NeedsGroups | NeedsPerson | None:
+    """Decide about an action of a person who may take it; None: it is possible, and nothing is stored."""
+    ask, actor, people, at = situation.ask, situation.actor, situation.people, situation.at
+    decided = row.decide(action, situation)
+    if isinstance(decided, Refused):
+        if may_act.is_too_new(decided, actor, ask, people, at):
+            decided = Refused((refusals.LINKED_RECENTLY.problem(),))
+        forbidden = decided.problems[0].code in refusals.FORBIDDEN
+        why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
+        return Rejected(why, ask, decided.problems)
+    if row.who is Who.CONFIRMERS:
+        return may_act.refused_to_confirm(actor, ask, people, at) or decided
+    return decided
+
+
+def _walk(action: Action, now: Situation) -> Outcome:
+    return asks.apply_action(now.ask, action, at=now.at, by=now.actor.person, people=now.people)
+
+
+def _answer(action: Answer, now: Situation) -> Outcome:
+    ask, by = now.ask, now.actor.person
+    if action.remember and not offers_to_remember(ask):
+        return Refused((refusals.CANNOT_BE_REMEMBERED.problem(),))
+    change = asks.apply_action(ask, action, at=now.at, by=by, people=now.people)
+    if isinstance(change, Change):
+        change = unseen.answer_once_more(action, change, at=now.at, by=by, people=now.people)
+    if action.grant is not None and isinstance(change, Change):
+        change = granting.give(ask, action, action.grant, change, by)
+    return change
+
+
+def _ask_back(action: AskBack, now: Situation) -> Outcome:
+    return clarification.apply_ask_back(now.ask, action, at=now.at, by=now.actor.person)
+
+
+def _hand_over(action: HandOver, now: Situation) -> Outcome:
+    return decide_hand_over(now.ask, action, now.actor, now.taker, now.at, now.people, now.surface)
+
+
+def _try_again(action: TryAgain, now: Situation) -> Outcome:
+    change = apply_try_again(now.ask, action, at=now.at, by=now.actor.person)
+    return None if action.is_draft and isinstance(change, Change) else change
+
+
+def _revoke(_action: RevokeGrant, now: Situation) -> Outcome:
+    return granting.revoke(now.ask, at=now.at, by=now.actor.person)
+
+
+TABLE: Final[Mapping[type, Row]] = {
+    Answer: Row(_answer),
+    Other: Row(_walk),
+    Back: Row(_walk),
+    Edit: Row(_walk),
+    Submit: Row(_walk),
+    Reply: Row(_walk),
+    EndTurn: Row(_walk),
+    Object: Row(_walk),
+    Confirm: Row(_walk, Who.CONFIRMERS),
+    AskBack: Row(_ask_back, moves_on=False),
+    HandOver: Row(_hand_over, Who.RESPONDERS, moves_on=False),
+    TryAgain: Row(_try_again, is_for_ended=True, moves_on=False),
+    RevokeGrant: Row(_revoke, is_for_ended=True, moves_on=False),
+}
+"""The rows by the types of actions."""
+UNRESOLVED: Final = Row(_walk)
+"""What holds for what is not an action yet: it is about an open ask."""
