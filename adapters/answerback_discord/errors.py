@@ -119,8 +119,9 @@ def error_from_response(
     message_text = str(answer.get("message") or f"HTTP {status}")[:300]
     kind, advice = TABLE.get(number, ErrorMeaning(_KINDS.get(status, PayloadRejectedError)))
     if status == 429 or kind is RateLimitedError:
-        pauses = answer.get("retry_after"), headers.get("Retry-After")
-        wait = retry_after_of(*pauses, default=LIMIT_PAUSE)
+        wait = retry_after_of(
+            answer.get("retry_after"), headers.get("Retry-After"), default=LIMIT_PAUSE
+        )
         # Edits of old messages are limited per message, regardless of other requests in the channel.
         alone = number == ErrorCode.OLD_EDITS_LIMIT
         return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name, alone=alone)

@@ -68,8 +68,7 @@ class SlackSurface(ChatSurface):
         selections = SelectionDrafts(asks)
         self._homes = HomeTabs(asks, calls, groups, labels, now)
         self._sessions = AgentSessions(asks, calls, notes, labels, now)
-        parts = (asks, calls, notes, later, labels, identity)
-        self._listener = TypedMessageListener(*parts, groups)
+        self._listener = TypedMessageListener(asks, calls, notes, later, labels, identity, groups)
         self._events = EventHandler(
             asks, groups, self._homes, self._sessions, identity, self._report_outage, now
         )
@@ -85,7 +84,18 @@ class SlackSurface(ChatSurface):
             paces,
             create_missed_message_reader(asks, calls, self._listener),
         )
-        platform = InteractionHandler(*parts, self._listener, self._homes, selections, now)
+        platform = InteractionHandler(
+            asks,
+            calls,
+            notes,
+            later,
+            labels,
+            identity,
+            self._listener,
+            self._homes,
+            selections,
+            now,
+        )
         interactions = Interactions[Click | Submission, Ack](asks, platform, self.name)
         bolt = BoltDispatcher(settings.token, identity, interactions.receive, self._on_event)
         app_token = reveal(settings.app_token)

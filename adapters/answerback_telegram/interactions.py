@@ -168,8 +168,12 @@ class ClickHandler:
         note = private_notes.command_note(answer)
         if used.typed is None and used.is_about:
             return ClickResponse(after=(lambda: self.helpers.edit(used.message, note),))
-        sent = (used.actor.person.user_id, note, used.place, used.typed)
-        return ClickResponse(after=(lambda: self.helpers.send_privately(*sent),))
+        user_id = used.actor.person.user_id
+
+        def send() -> Awaitable[object]:
+            return self.helpers.send_privately(user_id, note, used.place, used.typed)
+
+        return ClickResponse(after=(send,))
 
     async def respond_with_view(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         """Respond with a request to type, a confirmation, or the list as it is now; or return what was entered."""

@@ -188,8 +188,9 @@ class TypedMessage(NamedTuple):
 
     def as_entry(self, request: str, entry: Entry) -> Click:
         """Return it as what a message of ours asked for."""
-        asked = (self.id, self.actor, entry.control, self.place, request)
-        click = Click(*asked, is_helper=True, entry=entry)
+        click = Click(
+            self.id, self.actor, entry.control, self.place, request, is_helper=True, entry=entry
+        )
         return click._replace(text=self.text, typed=self.id, at=self.at, has_files=self.has_files)
 
     def as_cancel(self, request: str, entry: Entry) -> Click:

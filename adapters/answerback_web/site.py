@@ -98,9 +98,10 @@ class Site:
         if post is None:
             return self.notice_page(413, self.labels.page_too_large, root=root, home=home)
         headers = request.headers
-        source = headers.get("Origin"), headers.get("Sec-Fetch-Site")
-        own = page_access.is_own_page(*source, request.host) or self._is_public_page(*source)
-        if own and (any(source) or not signed_in):
+        origin, site = headers.get("Origin"), headers.get("Sec-Fetch-Site")
+        is_local = page_access.is_own_page(origin, site, request.host)
+        own = is_local or self._is_public_page(origin, site)
+        if own and (origin or site or not signed_in):
             return post
         return self.notice_page(403, self.labels.page_refused, root=root, home=home)
 

@@ -86,7 +86,9 @@ class DirectMessagesContract:
         to = Destination(surface=stage.place.surface, user=boss.user_id)
         escalation = Escalation(after=1.0, to=to)
         ask = await stage.harness.create_ask(
-            *(Form(questions=(GO,)), stage.place, (ada.user_id,)),
+            Form(questions=(GO,)),
+            stage.place,
+            (ada.user_id,),
             request={"escalation": escalation},
         )
         await stage.harness.service.update(ask.id, escalate)
@@ -216,7 +218,7 @@ async def _asked_alone(
     to = Destination(surface=stage.place.surface, user=ada.user_id)
     named = tuple(each.user_id for each in confirmers)
     ask = await stage.harness.create_ask(
-        *(form, to, (ada.user_id,)), confirmers=named, request=request
+        form, to, (ada.user_id,), confirmers=named, request=request
     )
     await ada.look_at(ask)
     return ask

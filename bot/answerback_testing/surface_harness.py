@@ -134,7 +134,9 @@ async def run_surface(
     async with AsyncExitStack() as stack:
         surfaces: dict[str, Surface] = {}
         service = Service(
-            *(store, clock, surfaces),
+            store,
+            clock,
+            surfaces,
             known_surfaces=frozenset(),
             claim=claim,
             commands=EXAMPLE_COMMANDS,

@@ -73,7 +73,7 @@ async def _escalated(stage: Stage, ada: SimulatedPerson, form: Form) -> Ask:
     """Return an ask as Ada sees it, which has since been escalated to a platform that is down."""
     escalation = Escalation(after=1.0, to=ELSEWHERE, responders=("boss",))
     ask = await stage.harness.create_ask(
-        *(form, stage.place, (ada.user_id,)), request={"escalation": escalation}
+        form, stage.place, (ada.user_id,), request={"escalation": escalation}
     )
     await ada.look_at(ask)
     await stage.harness.service.update(ask.id, escalate)

@@ -45,8 +45,16 @@ class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
             [(in_all, here)] = await tx.execute(_WAITING, source, new.at)
             has_room = room.has_room(in_all, here)
             if has_room:
-                ids = (new.id, new.device_hash, new.user_hash)
-                await tx.execute(_ADD, *ids, source, new.at, new.until, _dump_sign_in(new))
+                await tx.execute(
+                    _ADD,
+                    new.id,
+                    new.device_hash,
+                    new.user_hash,
+                    source,
+                    new.at,
+                    new.until,
+                    _dump_sign_in(new),
+                )
             return has_room
 
         return await self._db.transact(run, lock=_COUNTED)
@@ -56,8 +64,8 @@ class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
         return _SIGN_IN.validate_json(found[0][0]) if found else None
 
     async def replace_sign_in(self, old: SignIn, new: SignIn) -> bool:
-        values = (_dump_sign_in(new), old.id, _dump_sign_in(old))
-        return bool(await self._db.execute(_REPLACE, *values))
+        replaced = await self._db.execute(_REPLACE, _dump_sign_in(new), old.id, _dump_sign_in(old))
+        return bool(replaced)
 
     async def redeem(
         self, approved: SignIn, token: AgentToken, accounts: Collection[str], most: int
@@ -73,8 +81,9 @@ class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
                 return Redeemed.FULL
             if not await tx.execute(_REDEEM, approved.id, _dump_sign_in(approved)):
                 return Redeemed.GONE
-            times = (token.at, token.until)
-            await tx.execute(_ISSUE, token.token_hash, token.name, owner, *times, value)
+            await tx.execute(
+                _ISSUE, token.token_hash, token.name, owner, token.at, token.until, value
+            )
             return Redeemed.ISSUED
 
         return await self._db.transact(run, lock=_COUNTED)

@@ -32,11 +32,9 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
 
         async def run(tx: Transaction) -> list[LateAnswer]:
             if query.after is not None:
-                at_and_number = f"SET told = 2, at = ${len(values) + 1}", f"${len(values) + 2}"
-                acknowledge = "UPDATE owed {} WHERE {owed} AND number <= {}"
-                await tx.execute(
-                    acknowledge.format(*at_and_number, owed=owed), *values, at, query.after
-                )
+                at_place, number_place = f"${len(values) + 1}", f"${len(values) + 2}"
+                acknowledge = f"UPDATE owed SET told = 2, at = {at_place} WHERE {owed} AND number <= {number_place}"
+                await tx.execute(acknowledge, *values, at, query.after)
             numbers, found = await self._read(tx, query)
             numbers |= await _assign(tx, [ask.id for ask in found if numbers[ask.id] is None])
             return [LateAnswer(numbers[ask.id] or 0, ask) for ask in found]
@@ -61,7 +59,8 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
             await tx.execute(
                 f"""SELECT ask_id, number FROM owed WHERE {owed} {excluded}
                     ORDER BY number IS NULL, number, seq""",
-                *(*values, *sorted(query.without)),
+                *values,
+                *sorted(query.without),
             )
         )
         ids, found = [*numbers], list[Ask]()
@@ -77,7 +76,9 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
         changed = await self._db.execute(
             f"""UPDATE owed SET told = $1, at = $2
                 WHERE ask_id IN ({placeholders(len(ask_ids), 3)}) AND {is_change} RETURNING ask_id""",
-            *(int(state), at, *ask_ids),
+            int(state),
+            at,
+            *ask_ids,
         )
         changed_ids = {ask_id for (ask_id,) in changed}
         return [ask_id for ask_id in ask_ids if ask_id in changed_ids]

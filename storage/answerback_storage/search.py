@@ -34,14 +34,16 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
     ) -> Sequence[tuple[int, Ask]]:
         """Return asks of which the oldest has at least the number ``first``."""
         columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
-        conditions = (
+        terms, values = where(
+            self._db,
+            columns,
+            *self._words(wanted, first),
             ("status <> {}", Status.OPEN.value if wanted.ended else None),
             ("created_at >= {}", wanted.since),
             ("created_at < {}", wanted.until),
             ("seq < {}", behind),
             ("seq >= {}", first or None),
         )
-        terms, values = where(self._db, columns, *self._words(wanted, first), *conditions)
         return await self._db.find(f"WHERE {terms} ORDER BY seq DESC", values, limit)
 
     @abstractmethod

@@ -191,10 +191,17 @@ def build_checkup(
             channels |= {place.channel: None} if place.channel else {}
             people += named
             direct += [named] if place.user else []
-    places = (settings.public.url, [*channels], people, direct)
     commands = listed_commands(settings.labels) if settings.onboarding.owners else ()
     link = (link_command(settings.labels),) if settings.people_link else ()
-    return DoctorContext(http, *places, fix, (*commands, *link))
+    return DoctorContext(
+        http,
+        public_url=settings.public.url,
+        channels=[*channels],
+        responders=people,
+        direct=direct,
+        fix=fix,
+        commands=(*commands, *link),
+    )
 
 
 def _places(settings: Settings) -> Iterator[tuple[str | To, tuple[str, ...]]]:

@@ -56,7 +56,10 @@ def revoke(
 
 def _line(found: JsonObject) -> str:
     return columns(
-        *(found["id"], found["text"], f"{found['agent']} in {found['folder']}"),
-        *(f"by {name_of(found['by'])}", f"{found['used']} of {found['uses']} uses"),
+        found["id"],
+        found["text"],
+        f"{found['agent']} in {found['folder']}",
+        f"by {name_of(found['by'])}",
+        f"{found['used']} of {found['uses']} uses",
         f"until {found['expires_at']}",
     )

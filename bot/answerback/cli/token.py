@@ -168,8 +168,11 @@ def _remove_connected(name: str, config: Path | None) -> None:
 
 def _line(agent: JsonObject) -> str:
     return columns(
-        *(agent["name"], f"{agent['program']} on {agent['machine']}", f"from {agent['address']}"),
-        *(f"of {name_of(agent['owner'])}", f"until {agent['expires_at']}"),
+        agent["name"],
+        f"{agent['program']} on {agent['machine']}",
+        f"from {agent['address']}",
+        f"of {name_of(agent['owner'])}",
+        f"until {agent['expires_at']}",
     )
 
 

@@ -122,8 +122,16 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         tracing = await _build_tracing(settings, stack)
         hooks = Hooks() if tracing is None else tracing.hooks()
         metrics.listen(hooks)
-        people = (hooks, routes.people, connected, holders)
-        desk = await open_push_desk(settings, opened, *people, sockets.address, stack)
+        desk = await open_push_desk(
+            settings,
+            opened,
+            hooks,
+            routes.people,
+            connected,
+            holders,
+            address=sockets.address,
+            stack=stack,
+        )
         tokens = build_agent_tokens(settings)
         credential_of = person_keys.build_credential_reader(settings, holders, tokens)
         in_force = RulesInForce(build_onboarding(settings))
@@ -131,7 +139,9 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             settings, opened, routes, connected, tokens, in_force, credential_of
         )
         service = Service(
-            *(opened.store, opened.clock, connected),
+            opened.store,
+            opened.clock,
+            connected,
             known_surfaces=installed_plugins().names,
             routes=routes,
             rules=Rules(tools=settings.tools),
@@ -147,8 +157,16 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             account_links=links,
             push_surface=None if desk is None else desk.surface,
         )
-        given = (settings, opened, sockets, holders, http, service, desk, sign_ins)
-        surfaces = await _build_surfaces(*given)
+        surfaces = await _build_surfaces(
+            settings,
+            opened,
+            sockets,
+            holders,
+            http=http,
+            service=service,
+            desk=desk,
+            sign_ins=sign_ins,
+        )
         # A cycle: the parts above act through the surfaces, and each surface is built with the service.
         connected.update((built.surface.name, built.surface) for built in surfaces)
         cut_off: set[ClaimKind] = set()

@@ -50,8 +50,15 @@ def build_sign_ins(
     from answerback.service.sign_in_commands import sign_in_commands
     from answerback.service.sign_ins import SignIns
 
-    parts = (opened.store, opened.clock, in_force, routes.people, surfaces)
-    desk = SignIns(*parts, credential_of, tokens.is_agent)
+    desk = SignIns(
+        opened.store,
+        opened.clock,
+        in_force,
+        routes.people,
+        surfaces,
+        credential_of=credential_of,
+        is_taken=tokens.is_agent,
+    )
     return desk, sign_in_commands(desk, settings.labels) if desk.is_open() else ()
 
 

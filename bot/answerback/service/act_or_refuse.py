@@ -155,8 +155,9 @@ class ChangeCommitter:
         receipt = None
         if self.receipts is not None and change.entries and change.entries[-1].kind == "ended":
             receipt = self.receipts.make(ask)
-        related = (deliveries, memory, owed, self.claim, receipt, change.grant)
-        return Write(ask, change.entries, *related)
+        return Write(
+            ask, change.entries, deliveries, memory, owed, self.claim, receipt, change.grant
+        )
 
     def publish_result(self, result: object) -> None:
         """Notify of a change if the decision was one, even if the caller has hung up meanwhile."""

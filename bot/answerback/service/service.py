@@ -90,7 +90,13 @@ class Service(AskActions, ShownAsks):
         self.commands, self.account_links = Commands(commands, labels or Labels()), account_links
         self.rules, self.hooks = rules or question_routing.Rules(), hooks or Hooks()
         commits = ChangeCommitter(
-            *(store, clock, surfaces, self.rules, self.hooks, routes.people, claim),
+            store,
+            clock,
+            surfaces,
+            self.rules,
+            self.hooks,
+            routes.people,
+            claim,
             has_inquiry=has_inquiry,
             receipts=receipts,
             push_surface=push_surface,
@@ -111,8 +117,14 @@ class Service(AskActions, ShownAsks):
         )
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(
-            *(commits, known_surfaces, routes, check_callback),
-            *(self.presence, self._repeats, limits, self.grants),
+            commits,
+            known_surfaces,
+            routes,
+            check_callback,
+            self.presence,
+            self._repeats,
+            limits,
+            self.grants,
         ).submit
         """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(commits, self.presence)

@@ -189,8 +189,9 @@ class SignIns(SignInDesk):
             at=self._clock.now(),
             until=self._clock.now() + rules.days * 86_400,
         )
-        limits = self._accounts(owner), rules.agents_per_person
-        redeemed = await self._tokens.redeem(approved, agent, *limits)
+        redeemed = await self._tokens.redeem(
+            approved, agent, self._accounts(owner), rules.agents_per_person
+        )
         if redeemed is not Redeemed.ISSUED:
             is_full = redeemed is Redeemed.FULL
             return PollError.ACCESS_DENIED if is_full else PollError.INVALID_GRANT

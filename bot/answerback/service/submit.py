@@ -257,7 +257,8 @@ class Submitter:
                 ask.request.name[:100],
                 "Nobody can be asked",
                 unknown_surface(surface, surfaces),
-                *(ask.request.dialect, registry.render_ended(ask).model_dump()),
+                ask.request.dialect,
+                registry.render_ended(ask).model_dump(),
                 reason=Reason.NO_PROMPT_BACKEND,
             )
 

@@ -102,8 +102,15 @@ def summary_line(ask: Mapping[str, JsonValue]) -> str:
     else:
         state = describe_status(ask)
     when = local_time(ask["created_at"])
-    about = (subject(ask), state, describe_ask_back(ask))
-    return columns(ask["id"], when, ask["asked_by"], ask["surface"], *about)
+    return columns(
+        ask["id"],
+        when,
+        ask["asked_by"],
+        ask["surface"],
+        subject(ask),
+        state,
+        describe_ask_back(ask),
+    )
 
 
 def subject(ask: Mapping[str, JsonValue]) -> str:
