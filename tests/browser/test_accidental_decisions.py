@@ -297,7 +297,7 @@ async def test_long_answers_and_previews_also_say_that_they_are_truncated(
     other = await web_site.ask(name="AskUserQuestion", arguments={"questions": [question]})
     async with tab(browser) as page:
         await open_(page, web_site, ask)
-        await page.locator("summary", has_text="So far").click()
+        await page.locator("summary", has_text="Answers so far").click()
         await expect(page.get_by_text("More below")).to_have_count(2)
         await open_(page, web_site, other)
         await expect(page.get_by_text("More below")).to_have_count(0)
@@ -317,7 +317,7 @@ async def test_the_context_follows_the_question_and_the_answers_follow_the_conte
         text = await page.locator("main").inner_text()
         order = [
             "Assistant asks",
-            "So far",
+            "Answers so far",
             "Back up first?",
             "Drop the table?",
             "It is large.",

@@ -46,7 +46,7 @@ async def test_a_person_types_a_code_reads_who_asks_approves_and_removes_the_age
         await code.fill(begun["user_code"].lower())
         await page.get_by_role("button", name="Continue").click()
         await expect(page.get_by_text("Claude Code wants to ask people")).to_be_visible()
-        await expect(page.get_by_text("It called from 127.0.0.1.")).to_be_visible()
+        await expect(page.get_by_text("The request came from 127.0.0.1.")).to_be_visible()
         await page.get_by_role("button", name="Approve").click()
         await expect(page.get_by_text("Approved. Claude Code gets its token")).to_be_visible()
         poll = {
@@ -57,7 +57,7 @@ async def test_a_person_types_a_code_reads_who_asks_approves_and_removes_the_age
         async with program.post("/oauth/token", data=poll) as response:
             token = (await response.json())["access_token"]
         hers = {"Authorization": f"Bearer {token}"}
-        await page.get_by_role("link", name="All questions").click()
+        await page.get_by_role("link", name="Waiting", exact=True).click()
         await page.get_by_role("link", name="Connect an agent").click()
         await expect(page.get_by_text("Claude Code on laptop, from 127.0.0.1")).to_be_visible()
         async with program.get("/v1/asks", headers=hers) as response:

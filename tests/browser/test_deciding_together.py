@@ -82,7 +82,7 @@ async def test_an_objection_ends_it_in_every_browser(browser: Browser, tmp_path:
             await anns.locator("#replying summary").focus()
             await bobs.keyboard.press("Control+Enter")
             for page in (anns, bobs):
-                await expect(page.locator("h1")).to_contain_text("Not confirmed: objection by Bob")
+                await expect(page.locator("h1")).to_contain_text("Rejected by Bob")
                 await expect(page.locator("main")).to_contain_text("Not on a")
             await expect(anns.locator("h1")).to_be_focused()
         assert (await shared.stored(ask)).status is Status.CANCELLED

@@ -8,7 +8,7 @@ from answerback.core.person import FrozenModel
 class DecisionLabels(FrozenModel):
     """How an ask ended, batches, hand over, grants, agents that people connect, and accounts that they link."""
 
-    batch: str = "Decide about everything ticked:"
+    batch: str = "Decide about what is selected"
     allow_once: str = "Allow once"
     deny: str = "Deny"
     allow_several: str = "Allow several…"
@@ -32,7 +32,7 @@ class DecisionLabels(FrozenModel):
     cancelled: str = "Ended with a reply"
     closed: str = "Closed without a message"
     closed_by: str = "{name} closed the form without a message"
-    objection: str = "Not confirmed: objection"
+    objection: str = "Rejected"
     defaults_used: str = "Defaults used: nobody answered in time"
     defaults_used_rest: str = "Defaults used for the rest: nobody answered in time"
     turn_ended: str = "Turn ended"
@@ -83,7 +83,7 @@ class DecisionLabels(FrozenModel):
     host_rule_hint: str = "{label} keeps it and stops asking. It can only be removed there."
     grant_hint: str = "Answerback keeps this grant. It ends by itself, and you can revoke it here."
     grant_about: str = "The same agent in the same folder may do this again without asking:"
-    grant_allow: str = "Allow this, and again"
+    grant_allow: str = "Allow, and allow again"
     grant_match: str = "What it may do"
     grant_minutes: str = "For how long"
     grant_uses: str = "How many times"
@@ -96,7 +96,7 @@ class DecisionLabels(FrozenModel):
     granted_use: str = "Allowed by {name}'s grant, {use} of {uses} uses, until {time}"
     revoke: str = "Revoke"
     revoked: str = "{name} revoked the grant"
-    grants_title: str = "Allowed again"
+    grants_title: str = "Allowed for a while"
     grant_row: str = "{agent} in {folder}, until {time}, {use} of {uses} uses, by {name}"
     source_grant: str = "allowed by a grant"
 
@@ -114,9 +114,9 @@ class DecisionLabels(FrozenModel):
         "someone has sent you."
     )
     connect_program: str = "{program} wants to ask people questions as your agent."
-    connect_machine: str = "It says that it runs on the machine {machine}."
-    connect_address: str = "It called from {address}."
-    connect_address_reported: str = "It called from {address}, as the proxy reports."
+    connect_machine: str = "It says it runs on “{machine}”."
+    connect_address: str = "The request came from {address}."
+    connect_address_reported: str = "The request came from {address}, as the proxy reports."
     connect_terms: str = (
         "It can ask on the route {route} in your name for {days} days. It cannot answer."
     )

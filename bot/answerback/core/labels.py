@@ -26,7 +26,7 @@ class Labels(DecisionLabels, MessageLabels):
     yes_for_turn: str = "Yes, for this turn"
     no_for_turn: str = "No, for this turn"
     back: str = "Back"
-    ask_back: str = "Ask back"
+    ask_back: str = "Ask for details"
     reply: str = "Reply"
     send: str = "Send"
     end_turn: str = "End Turn"
@@ -35,7 +35,7 @@ class Labels(DecisionLabels, MessageLabels):
     deny_and_stop: str = "Deny and stop"
     submit: str = "Submit"
     confirm: str = "Confirm"
-    object: str = "Object"
+    object: str = "Reject"
     edit: str = "Edit"
     answer: str = "Answer"
     fill_in: str = "Fill in"
@@ -68,7 +68,9 @@ class Labels(DecisionLabels, MessageLabels):
     asked: str = "{label} asked"
     assistant: str = "the assistant"
     nothing_known: str = "{label} did not say what it will do."
-    asked_unattended: str = "{label} asked this and has moved on. It will still get your answer"
+    asked_unattended: str = (
+        "{label} asked this and has gone on without an answer. It will still get yours"
+    )
     for_whom: str = "For {who}"
     for_anyone: str = "Anyone with access can answer"
     for_people: str = "For the people who were asked ({count})"
@@ -86,13 +88,13 @@ class Labels(DecisionLabels, MessageLabels):
     confirm_more: str = "{count} more people have to confirm what was answered."
     confirm_unreachable: str = "Of those who may confirm, {count} cannot be reached."
     confirmed_by: str = "Confirmed by {who}"
-    object_label: str = "Why do you object?"
+    object_label: str = "Why do you reject it?"
     object_hint: str = (
         "This ends the form without a confirmation: {label} gets your message instead."
     )
     confirm_hidden: str = "Only those who were asked can read this yet."
     confirm_reminder: str = "{label} has an answer here that needs your confirmation."
-    answered_so_far: str = "So far"
+    answered_so_far: str = "Answers so far"
     answered_earlier: str = "… and {count} earlier"
     reply_title: str = "Reply"
     reply_label: str = "Your message to {label}"
@@ -162,13 +164,13 @@ class Labels(DecisionLabels, MessageLabels):
     record_asked: str = "Asked"
     record_default: str = "Default used"
     record_unanswered: str = "Not answered"
-    record_asked_back: str = "Asked back"
+    record_asked_back: str = "Asked for details"
     record_explained: str = "Explained"
     record_ended: str = "Ended"
     record_delivery: str = "Webhook"
     record_note: str = "Note"
     record_confirmed: str = "Confirmed"
-    record_objected: str = "Objected"
+    record_objected: str = "Rejected"
     asked_elsewhere: str = "This question was asked elsewhere. Answer it there."
     go_there: str = "Go there"
     inbox_empty: str = "Nothing is waiting for an answer."
@@ -233,7 +235,7 @@ class Labels(DecisionLabels, MessageLabels):
         "This contains characters that are invisible or change the order of the text. Spelled out:"
     )
     please_fix: str = "Please fix this:"
-    moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
+    moved_on: str = "Something else is asked now. What you entered is still here."
     refresh: str = "Refresh"
     inbox_moved: str = "This list has changed."
     unreachable: str = (
@@ -294,9 +296,9 @@ class Labels(DecisionLabels, MessageLabels):
     page_missing: str = "This page does not exist, or its question is gone."
 
     # private notes to one person
-    too_late: str = "{name} was faster, and the questions have moved on. Nothing was changed."
+    too_late: str = "{name} was faster, and something else is asked now. Nothing was changed."
     too_late_own: str = "You have already answered this, so nothing was changed."
-    too_late_unknown: str = "The questions have moved on in the meantime. Nothing was changed."
+    too_late_unknown: str = "Something else is asked now. Nothing was changed."
     out_of_date: str = (
         "The message that you used was out of date, so nothing was changed. "
         "The current question is: {question}"

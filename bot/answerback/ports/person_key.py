@@ -20,6 +20,7 @@ from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback_base.token_proof import hash_of as hash_of
 
+OPERATOR_NAME: Final = "the operator"
 OPERATOR: Final = "operator"
 """The user id of a caller who presents the service's own key."""
 _OPERATOR_PREFIX: Final = "abk_"
@@ -52,7 +53,7 @@ KeyHolderSource = Callable[[], Awaitable[tuple[KeyHolder, ...]]]
 
 def operator(surface: str) -> Person:
     """The person who presents the service's own key, on the surface whose asks are answered with it."""
-    return Person(surface=surface, user_id=OPERATOR, name="the operator", known=AuthMethod.KEY)
+    return Person(surface=surface, user_id=OPERATOR, name=OPERATOR_NAME, known=AuthMethod.KEY)
 
 
 def is_operator(person: Person) -> bool:

@@ -244,7 +244,7 @@ class WebhookDispatcher:
                 endpoint.postponed_count = 0
 
     def _is_to_be_sent_again(self, stored: StoredDelivery) -> bool:
-        """Whether somebody has asked for that, and it was claimed again, since a delivery was claimed as it is here."""
+        """True if a caller waits for this delivery, and it was claimed again since it was claimed here."""
         return self._held[stored.delivery.id].stored.updated_at != stored.updated_at
 
     async def _attempt(self, stored: StoredDelivery, endpoint: _Endpoint) -> None:

@@ -61,6 +61,6 @@ class LateEdits:
         self.show(ask_id)
 
     def stop(self) -> None:
-        """Show nothing once more."""
+        """Show the ask again without marking it."""
         for timer in self._timers.values():
             timer.cancel()

@@ -109,7 +109,7 @@ def test_lists_mark_an_agent_that_has_moved_on_briefly() -> None:
     inbox = json.dumps(discord_inbox.page(Page((ask,), None), LABELS))
     for shown in (home, inbox):
         assert "git asked" in shown
-        assert "has moved on" not in shown
+        assert "has gone on" not in shown
 
 
 @pytest.mark.rule("TEXT-1")

@@ -82,7 +82,7 @@ async def test_a_form_of_seven_fields_has_two_pages(up: Rig) -> None:
 async def test_a_half_filled_form_is_kept_when_somebody_asks_back(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS, accepts=["clarify"]))
     await first_page(up)
-    await up.ann.click("Ask back", on=up.ann.latest(up.channel).message)
+    await up.ann.click("Ask for details", on=up.ann.latest(up.channel).message)
     up.ann.fill("What should the assistant explain?", "Whose name?")
     assert (await up.ann.submit()).answered
     await up.service.explain(ask.id, "Yours.")

@@ -324,7 +324,7 @@ async def test_a_list_says_briefly_that_an_agent_has_moved_on(
     await shared.service.store.asks.create(Write(ask), None)
     page = await visitor.open(f"{HISTORY}?status=open")
     assert "Assistant asked" in page.text
-    assert "has moved on" not in page.text
+    assert "has gone on" not in page.text
 
 
 async def test_keys_that_cannot_be_read_let_nobody_in_and_are_said_to_be_unreadable(

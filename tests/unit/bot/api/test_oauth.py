@@ -281,11 +281,11 @@ async def test_beyond_the_most_that_can_wait_a_program_is_told_to_come_back(
 @pytest.mark.parametrize(
     ("proxies", "forwarded", "shown"),
     [
-        ((), "192.0.2.1", "It called from 127.0.0.1."),
-        (("127.0.0.1",), "192.0.2.1", "It called from 192.0.2.1, as the proxy reports."),
+        ((), "192.0.2.1", "The request came from 127.0.0.1."),
+        (("127.0.0.1",), "192.0.2.1", "The request came from 192.0.2.1, as the proxy reports."),
         (("127.0.0.1",), "6.6.6.6, ::ffff:192.0.2.1", "192.0.2.1, as the proxy reports."),
-        (("127.0.0.1",), "192.0.2.1, junk", "It called from 127.0.0.1."),
-        (("127.0.0.1",), "", "It called from 127.0.0.1."),
+        (("127.0.0.1",), "192.0.2.1, junk", "The request came from 127.0.0.1."),
+        (("127.0.0.1",), "", "The request came from 127.0.0.1."),
     ],
 )
 async def test_a_person_reads_where_the_program_called_from_and_who_says_so(
@@ -298,7 +298,7 @@ async def test_a_person_reads_where_the_program_called_from_and_who_says_so(
         text = await post(api, address, do="look_up", code=begun["user_code"])
         assert shown in text
         assert "Claude Code wants to ask people questions as your agent." in text
-        assert "It says that it runs on the machine laptop." in text
+        assert "It says it runs on “laptop”." in text
         assert "on the route team in your name for 90 days" in text
         assert "6.6.6.6" not in text
 

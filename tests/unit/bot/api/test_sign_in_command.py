@@ -70,7 +70,7 @@ async def test_a_person_connects_their_agent_and_its_token_is_theirs_alone(
         assert await said.get() == f"Or type in a chat with Answerback: /answerback connect {code}"
         address = await page(api, anns_key)
         shown = await post(api, address, do="look_up", code=code)
-        assert "It says that it runs on the machine Ann-s laptop." in shown
+        assert "It says it runs on “Ann-s laptop”." in shown
         sign_in_id = shown.partition('name="id" value="')[2].partition('"')[0]
         await post(api, address, do="approve", id=sign_in_id)
         done = await running

@@ -79,7 +79,7 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
     assert code == 0
     for text in (
         "For the people who were asked (2) · closes 20",
-        "   ?  Ask back",
+        "   ?  Ask for details",
         "[1/4] Sure?",
         "Pre-filled: Yes",
         "   y  Yes",
@@ -223,7 +223,7 @@ def test_a_page_shows_the_audience_the_deadline_and_asking_back(
     assert run(str(path), "--html", str(page))[0] == 0
     text = page.read_text()
     assert "For @U012, @S9 · closes 20" in text, "Slack"
-    assert text.count("Ask back") >= 3, "on every surface"
+    assert text.count("Ask for details") >= 3, "on every surface"
 
 
 @pytest.mark.rule("CLI-6")

@@ -49,7 +49,7 @@ def test_a_number_is_never_one_that_another_option_has() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Back", "REPLY", "end  turn", "Submit", "Show in full", "Ask back", "Choose…"]
+    "name", ["Back", "REPLY", "end  turn", "Submit", "Show in full", "Ask for details", "Choose…"]
 )
 def test_a_label_like_a_control_of_ours_is_numbered(name: str) -> None:
     assert shown(name, "b") == [f"{name} (1)", "b"]

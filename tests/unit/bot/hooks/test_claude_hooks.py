@@ -187,7 +187,7 @@ async def test_a_timeout_denies_shows_on_the_page_and_keeps_the_ask_answerable(
 
     async def says_moved_on() -> bool:
         async with service.http.get(page) as response:
-            return "has moved on" in await response.text()
+            return "has gone on" in await response.text()
 
     assert await says_moved_on()
     waiting = asyncio.create_task(hook(service, asking()))

@@ -44,7 +44,7 @@ def test_a_review_shows_the_answers_and_no_open_question() -> None:
 @pytest.mark.rule("TEXT-6")
 def test_answers_so_far_are_below_the_open_question_and_under_a_heading_of_their_own() -> None:
     ask = act(new_ask(form=FORM), Answer(value="one"))
-    assert read(ask)[1:] == ["About second.", "second?", "So far:", "first?", "one"]
+    assert read(ask)[1:] == ["About second.", "second?", "Answers so far:", "first?", "one"]
 
 
 @pytest.mark.rule("TEXT-6")

@@ -147,7 +147,9 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
     )
     assert result.shown_revision < result.revision, "its message is to be shown again"
     line = wording.asks_line(view_of(result), Labels())
-    assert line == ("The assistant asked this and has moved on. It will still get your answer")
+    assert line == (
+        "The assistant asked this and has gone on without an answer. It will still get yours"
+    )
     async with waiting(service, ask), asyncio.timeout(WAIT):
         while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so
             await asyncio.sleep(0)

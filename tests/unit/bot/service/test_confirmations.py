@@ -308,7 +308,7 @@ async def test_the_terminal_shows_what_is_to_be_confirmed(tmp_path: Path) -> Non
         done = await terminal.walked(ask, "a\rNow\ry\rr\rToo late\r")
         shown = terminal.screen.text
         assert (done.status, done.json["reply"]) == ("cancelled", "Too late")
-        for text in ("Confirm this?", "2 more people have to confirm", "Now", "late", "Object"):
+        for text in ("Confirm this?", "2 more people have to confirm", "Now", "late", "Reject"):
             assert text in shown
         assert "another person must" in shown
 

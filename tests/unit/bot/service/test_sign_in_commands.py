@@ -46,7 +46,7 @@ async def test_a_person_connects_lists_and_removes_an_agent_in_a_chat(
 ) -> None:
     codes, asked = await shown(rig, commands)
     assert "Claude Code wants to ask people questions as your agent." in asked.text
-    assert "It called from 192.0.2.1." in asked.text
+    assert "The request came from 192.0.2.1." in asked.text
     assert "If someone sent you this code, deny it" in asked.text
     done = await press(commands, asked, "Approve")
     assert (done.text.startswith("Approved. Claude Code"), done.buttons) == (True, ())
