@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from weakref import WeakValueDictionary
@@ -27,12 +26,11 @@ from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
+from answerback.service.typed_codes import new_code, read_code
 from answerback_base.visible_text import one_line
 
 logger = logging.getLogger(__name__)
 
-_ALPHABET: Final = "BCDFGHJKLMNPQRSTVWXZ23456789"
-"""No vowels, so that codes form no words (RFC 8628, section 6.1), and no 0 or 1, which look like letters."""
 _MAX_GUESSES: Final = 5
 _GUESS_SECONDS: Final = 3_600.0
 _REFRESH_SECONDS: Final = 2.0
@@ -73,8 +71,7 @@ class AccountLinks(LinkDesk):
     async def start(self, page: Person) -> StartedLink | None:
         if is_operator(page) or page.known not in {AuthMethod.LINK, AuthMethod.PROXY}:
             return None
-        letters = [secrets.choice(_ALPHABET) for _ in range(8)]
-        code = _spelled("".join(letters))
+        code = new_code()
         started = StartedLink(code, self._clock.now())
         await self._save(_code_key(code), _person_json(page))
         await self._keep(page, started)  # last: a code that the page shows can be typed
@@ -153,7 +150,7 @@ class AccountLinks(LinkDesk):
     async def _answer(self, use: CommandUse) -> CommandAnswer:
         """Answer a code that was typed, or the button that confirms or cancels it."""
         typed, _, choice = use.text.partition(" ")
-        code = _spelled(typed.upper().replace("-", ""))
+        code = read_code(typed)
         async with self._lock(use.person):
             if len(await self._guesses(use.person)) >= _MAX_GUESSES:
                 return CommandAnswer(self._labels.link_too_many)
@@ -254,10 +251,6 @@ class AccountLinks(LinkDesk):
 def _recent(guesses: JsonValue, now: float) -> list[float]:
     times = guesses if isinstance(guesses, list) else []
     return [at for at in times if isinstance(at, int | float) and now - at < _GUESS_SECONDS]
-
-
-def _spelled(letters: str) -> str:
-    return f"{letters[:4]}-{letters[4:]}"
 
 
 def _code_key(code: str) -> str:

@@ -34,6 +34,7 @@ from answerback.ports.clock import MIN_CLOCK_STEP, Clock
 from answerback.ports.person_key import hash_of, new_token
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
+from answerback.service import typed_codes
 from answerback.service.grants import CredentialOf
 from answerback.service.inbox import find_groups_among
 from answerback.service.onboarding_rules import FindGroups, may_own
@@ -57,9 +58,6 @@ FEW_WAITING: Final = 20
 WRONG_CODES: Final = 10
 """Codes that do not exist, and that a person may enter in ten minutes."""
 _ALL_WRONG_CODES: Final = 1_000
-CODE_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
-"""Consonants, so that codes form no words, and none that is easily mistaken for another (RFC 8628, section 6.1)."""
-CODE_LENGTH: Final = 8
 _GROUP_SECONDS: Final = 300.0
 """Seconds for which it is remembered in which groups an agent's owner is."""
 MAX_REMEMBERED: Final = 10_000
@@ -101,8 +99,8 @@ def _device_hash(code: str) -> str:
 
 
 def _user_hash(code: str) -> str:
-    """Return the hash of a code as a person types it, in any case and with any spaces and dashes."""
-    return hash_of("user:" + re.sub("[^A-Z]", "", code[:100].upper()))
+    """Return the hash of a code as a person types it."""
+    return hash_of(f"user:{typed_codes.read_code(code)}")
 
 
 class SignIns(SignInDesk):
@@ -139,8 +137,7 @@ class SignIns(SignInDesk):
 
     async def begin(self, asked_by: AskingProgram) -> Codes | None:
         """Store a sign-in, and return its codes; None if too many wait already."""
-        letters = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
-        codes = Codes(secrets.token_urlsafe(32), f"{letters[:4]}-{letters[4:]}")
+        codes = Codes(secrets.token_urlsafe(32), typed_codes.new_code())
         now = self._clock.now()
         new = SignIn(
             id=f"{_ID}{secrets.token_hex(16)}",
@@ -203,8 +200,7 @@ class SignIns(SignInDesk):
         """Return a name that says nothing about the owner: it outlives what is erased."""
         program = _slug(asked_by.program) or "agent"
         while True:
-            suffix = "".join(secrets.choice(CODE_LETTERS.lower()) for _ in range(_SUFFIX_LENGTH))
-            name = f"{program}-{suffix}"
+            name = f"{program}-{typed_codes.random_letters(_SUFFIX_LENGTH).lower()}"
             if not self._is_taken(name):
                 return name
 
