@@ -126,9 +126,13 @@ async def apply_intent(call: Call, intent: Intent, named: ActorBody | None) -> t
     else:
         actor = _actor_with_key(call, call.person, named)
 
+    guest = call.guest
+
     def check(ask: Ask) -> None:
-        call.check_seen(ask, acts=True)
-        _check_surface(call, ask)
+        if guest is not None:
+            call.check_seen(ask, acts=True)
+        elif call.person is not None:
+            _check_surface(call.person.surface, ask)
         action = intent.wanted
         if isinstance(action, Answer) and (refusal := refuse_unseen(ask, action)) is not None:
             raise ProblemError(422, "Nothing is known of this", None, [refusal.problem()])
@@ -162,7 +166,8 @@ def _read_action(body: JsonValue) -> ActionModel:
 def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     """The person who acts; raises ProblemError for one that the caller may not speak for."""
     if call.person is not None:
-        _check_surface(call, ask)
+        if call.guest is None:
+            _check_surface(call.person.surface, ask)
         return _actor_with_key(call, call.person, named)
     if call.agent is None:
         raise AssertionError("the route must reject callers without a key or a token")
@@ -192,10 +197,9 @@ def _actor_with_key(call: Call, person: Person, named: ActorBody | None) -> Acto
     return Actor(replace(person, user_id=named.user_id, name=named.name))
 
 
-def _check_surface(call: Call, ask: Ask) -> None:
-    """Refuse the operator's key on an ask on another surface than its own."""
-    surface = None if call.person is None or call.guest is not None else call.person.surface
-    if surface not in {None, ask.destination.surface}:
+def _check_surface(surface: str, ask: Ask) -> None:
+    """Refuse the operator's key, which acts on one surface, on an ask on another one."""
+    if surface != ask.destination.surface:
         raise ProblemError(
             403,
             f"Not a {surface} ask",

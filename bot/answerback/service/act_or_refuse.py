@@ -12,7 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
 
 from answerback.core import ask as asks
 from answerback.core import intents, refusals
@@ -186,6 +185,7 @@ class ChangeCommitter:
 
 
 _Decided = Decision[Write | Acted | Rejected | NeedsGroups | NeedsPerson]
+_Check = Callable[[Ask], None]
 _Decide = Callable[[Intent, Actor, Taker | None, float, Ask | None], _Decided]
 """Decides about an intent of an actor: who is given the ask, if that was looked up, the time, and the ask."""
 
@@ -203,15 +203,8 @@ def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
     return named and actor.ids is None
 
 
-class _Within(NamedTuple):
-    """What has to hold in the transaction that acts."""
-
-    fence: Fence | None
-    check: Callable[[Ask], None] | None
-
-
 def _check_and_decide(
-    check: Callable[[Ask], None], decide: Callable[[Ask | None], _Decided], ask: Ask | None
+    check: _Check, decide: Callable[[Ask | None], _Decided], ask: Ask | None
 ) -> _Decided:
     if ask is not None:
         check(ask)
@@ -260,7 +253,7 @@ class AskActions:
         actor: Actor,
         *,
         fence: Fence | None = None,
-        check: Callable[[Ask], None] | None = None,
+        check: _Check | None = None,
     ) -> Acted | Rejected:
         """Apply what a person wants.
 
@@ -268,7 +261,7 @@ class AskActions:
             check: raises an error, which this raises too, if the caller may not act on the ask. It is pure and quick.
         """
         began = time.perf_counter()
-        outcome = await self._apply_anywhere(intent, actor, _Within(fence, check))
+        outcome = await self._apply_anywhere(intent, actor, fence, check)
         if intent.wanted is None:
             return outcome
         counted = "repeated" if isinstance(outcome, Acted) and outcome.repeated else "acted"
@@ -279,7 +272,7 @@ class AskActions:
         return outcome
 
     async def _apply_anywhere(
-        self, intent: Intent, actor: Actor, within: _Within
+        self, intent: Intent, actor: Actor, fence: Fence | None, check: _Check | None
     ) -> Acted | Rejected:
         commits = self._commits
         if commits.people.accounts:
@@ -289,9 +282,9 @@ class AskActions:
         if isinstance(wanted := intent.wanted, Answer) and wanted.grant is not None:
             terms = replace(wanted.grant, credential=await self._credential_of(actor.person))
             intent = intent._replace(wanted=replace(wanted, grant=terms))
-        outcome = await self._apply_at(self._decide, intent, actor, within)
+        outcome = await self._apply_at(self._decide, intent, actor, fence, check)
         if isinstance(outcome, Rejected) and may_act.is_perhaps_at_old_place(outcome, intent):
-            there = await self._apply_at(self._decide_at_old_place, intent, actor, within)
+            there = await self._apply_at(self._decide_at_old_place, intent, actor, fence, check)
             is_refused = isinstance(there, Rejected) and there.why is RejectReason.NOT_ALLOWED
             if is_refused and outcome.why is RejectReason.STALE:  # they may act at the new place
                 return outcome._replace(ask=there.ask)
@@ -301,22 +294,27 @@ class AskActions:
         return outcome
 
     async def _apply_at(
-        self, decide_at: _Decide, intent: Intent, actor: Actor, within: _Within
+        self,
+        decide_at: _Decide,
+        intent: Intent,
+        actor: Actor,
+        fence: Fence | None,
+        check: _Check | None,
     ) -> Acted | Rejected:
         """Decide in one transaction, and again for as long as it takes groups that have yet to be looked up."""
         commits = self._commits
         taker: Taker | None = None
         while True:
             decide = partial(decide_at, intent, actor, taker, commits.clock.now())
-            if within.check is not None:
-                decide = partial(_check_and_decide, within.check, decide)
+            if check is not None:
+                decide = partial(_check_and_decide, check, decide)
             outcome, repeated = await commits.store.asks.change(
                 intent.ask_id,
                 decide,
                 delivery=intent.delivery,
                 digest=intent.digest,
                 then=commits.publish_result,
-                fence=within.fence,
+                fence=fence,
             )
             if repeated:
                 ask = await commits.store.asks.get(intent.ask_id)

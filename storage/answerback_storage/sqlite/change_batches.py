@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache
 from itertools import chain
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic_core import from_json
 
@@ -176,9 +176,8 @@ class Batch:
         self._newly_seen: list[rows.Row] = []
         """How much agents have seen: the ask's id, the state and the time."""
 
-    def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
-        """Read what the changes among ``runs`` will need, and forget the previous ones."""
-        changes = [run for run in runs if isinstance(run, ChangeJob)]
+    def begin(self, db: sqlite3.Connection, changes: Sequence[ChangeJob[Any]]) -> None:
+        """Read what changes will need, and forget the previous ones."""
         self._asks, self._seen, self._new_seen, self._steps, self._entries = {}, {}, [], {}, []
         self._newly_seen = []
         (version,) = db.execute("PRAGMA data_version").fetchone()

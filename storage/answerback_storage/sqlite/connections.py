@@ -186,7 +186,9 @@ class Connections:
     def _attempt_all(self, jobs: Sequence[_Job], connection: sqlite3.Connection) -> bool:
         """Return whether every job completed its writes or wrote nothing. Otherwise the transaction cannot be used."""
         changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
-        others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
+        others: Sequence[_Job] = ()
+        if len(changes) < len(jobs):
+            others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
         # Before the other jobs, which could outdate what the changes have read.
         if changes and not self._attempt_changes(changes, jobs, connection):
             return False
@@ -201,7 +203,7 @@ class Connections:
         connection: sqlite3.Connection,
     ) -> bool:
         try:
-            self._batch.begin(connection, (job.run for job in jobs))
+            self._batch.begin(connection, [job.run for job in changes])  # type: ignore[misc] # chosen by their kind
         except (StoreError, ValueError) as error:  # what one of the jobs needs cannot be read
             for job in jobs:
                 job.error = error if isinstance(error, StoreError) else invalid_text_error(error)
