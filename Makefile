@@ -140,6 +140,10 @@ chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000
 	@.ci/system-packages
 	@CHAOS_ROUNDS=$(or $(ARGS),100) CHAOS_SEED=$${CHAOS_SEED:-$$RANDOM} $(BIN)/python -m pytest -q -x -rP tests/acceptance/test_chaos.py tests/acceptance/test_chaos_deciding.py
 
+.PHONY: simulate
+simulate: venv ## Run the whole service in virtual time, each seed with its own faults (ARGS="--seeds 1000"; --seed 7 repeats one)
+	@$(BIN)/python -m tests.simulation $(ARGS)
+
 .PHONY: bench
 bench: venv ## Run the benchmarks, with baselines in the same run (ARGS="--against COMMIT service" runs one, beside a commit)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

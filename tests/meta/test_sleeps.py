@@ -13,6 +13,8 @@ FIXED = {
     "tests/benchmarks/replicas.py": "A benchmark samples at intervals.",
     "tests/benchmarks/service.py": "An agent comes a moment after the one before.",
     "tests/budgets/journeys.py": "What follows by itself shall be counted too.",
+    "tests/simulation/faults.py": "In a simulation, time is virtual.",
+    "tests/simulation/universe.py": "In a simulation, time is virtual.",
     "tests/unit/bot/workers/test_lost_claims.py": "A suspended process does nothing while time passes.",
 }
 """The files that sleep for a fixed time, and why no event can replace it."""

@@ -46,6 +46,7 @@ from answerback.runtime.from_settings import (
     build_routes,
     check_extras,
 )
+from answerback.runtime.machine import THIS_MACHINE, Machine
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.receipts import build_receipts
@@ -98,7 +99,9 @@ class RunningService:
 
 
 @asynccontextmanager
-async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
+async def run_service(
+    settings: Settings, machine: Machine = THIS_MACHINE
+) -> AsyncIterator[RunningService]:
     """Run the whole service until the context exits.
 
     Raises:
@@ -108,11 +111,11 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
     check_extras(settings)
     routes, callbacks = build_routes(settings), build_callback_policy(settings)
     async with AsyncExitStack() as stack:
-        sockets = await bind_sockets(settings, stack)
+        sockets = await bind_sockets(settings, stack, machine.bind)
         metrics = Metrics()
         observe_commit = metrics.commit_seconds.observe
         opened = await stack.enter_async_context(
-            open_configured_store(settings.storage, observe_commit)
+            open_configured_store(settings.storage, observe_commit, machine.build_store)
         )
         holders = await person_keys.build_holders_reader(settings)
         http = await stack.enter_async_context(chat_http_session())

@@ -28,9 +28,20 @@ class OpenStore(NamedTuple):
     clock: Clock
 
 
+def build_store(storage: StorageSettings, timed: Callable[[float], None]) -> Store:
+    """Return the store that the configuration names, not yet open; see `StorePlugin.store`."""
+    return storage.plugin.store(storage.url, storage.listen_url, timed)
+
+
+BuildStore = Callable[[StorageSettings, Callable[[float], None]], Store]
+"""`build_store`, or what takes its place."""
+
+
 @asynccontextmanager
 async def open_configured_store(
-    storage: StorageSettings, timed: Callable[[float], None] = lambda _seconds: None
+    storage: StorageSettings,
+    timed: Callable[[float], None] = lambda _seconds: None,
+    build: BuildStore = build_store,
 ) -> AsyncIterator[OpenStore]:
     """Open the store until the context exits.
 
@@ -41,8 +52,7 @@ async def open_configured_store(
         StoreError: the store cannot be opened.
     """
     plugin = storage.plugin
-    built = plugin.store(storage.url, storage.listen_url, timed)
-    async with plugin.lock(storage.url), _open(built) as store:
+    async with plugin.lock(storage.url), _open(build(storage, timed)) as store:
         if not plugin.is_shared:
             yield OpenStore(store, SOLE_CLAIM, SystemClock())
             return
@@ -67,8 +77,7 @@ async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
             f"There is no database {storage.name}. Run this in the service's folder, or name its configuration file "
             "with --config."
         )
-    built = storage.plugin.store(storage.url, storage.listen_url, lambda _seconds: None)
-    async with _open(built) as store:
+    async with _open(build_store(storage, lambda _seconds: None)) as store:
         yield store
 
 

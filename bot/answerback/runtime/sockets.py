@@ -113,6 +113,8 @@ def socket_url(bound: socket.socket) -> str:
 
 
 RefuseRequest = Callable[[web.BaseRequest], web.Response | None]
+BindListener = Callable[[str, int, str], Awaitable[tuple[socket.socket, ...]]]
+"""`bind_listener`, or what takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +246,16 @@ class BoundSockets:
         return self.public_url or self.api_url
 
 
-async def bind_sockets(settings: Settings, stack: AsyncExitStack) -> BoundSockets:
+async def bind_sockets(
+    settings: Settings, stack: AsyncExitStack, bind: BindListener = bind_listener
+) -> BoundSockets:
     """Bind the configured listeners, until the stack closes."""
-    api = await bind_listener(settings.server.host, settings.server.port, "server")
+    api = await bind(settings.server.host, settings.server.port, "server")
     for each in api:
         stack.callback(each.close)
     if settings.public.port is None:
         return BoundSockets(api, (), socket_url(api[0]), None)
-    public = await bind_listener(settings.public.host, settings.public.port, "public")
+    public = await bind(settings.public.host, settings.public.port, "public")
     for each in public:
         stack.callback(each.close)
     public_url = settings.public.url or socket_url(public[0])

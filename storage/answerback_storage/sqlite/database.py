@@ -34,7 +34,7 @@ from answerback_storage.sqlite import ask_limits, asks, claim_statements
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.connections import Connections
 from answerback_storage.sqlite.statements import run_statement
-from answerback_storage.sqlite.writer_thread import JobThread
+from answerback_storage.sqlite.writer_thread import JobRunner, JobThread, StartRunner
 
 T = TypeVar("T")
 
@@ -49,6 +49,7 @@ class SqliteDatabase(SqlDatabase):
     Args:
         path: the file. It is created if it is missing; its directory is not.
         busy_timeout: seconds to wait for another process's lock.
+        start_runner: starts what runs the jobs of each connection: a thread, unless the machine is simulated.
     """
 
     as_bytes = "CAST({} AS BLOB)"
@@ -64,13 +65,19 @@ class SqliteDatabase(SqlDatabase):
             ) SELECT seq FROM line WHERE seq > $2
         ) ORDER BY seq LIMIT $3"""
 
-    def __init__(self, path: str | Path, busy_timeout: float = BUSY_TIMEOUT) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        busy_timeout: float = BUSY_TIMEOUT,
+        start_runner: StartRunner = JobThread,
+    ) -> None:
         self.requests = rows.RequestCache()
         self.unreadable = rows.UnreadableRows()
         self.batch = Batch(self.requests)
         self.connections = Connections(Path(path).absolute(), busy_timeout, self.batch)
-        self._writer: JobThread[sqlite3.Connection] | None = None
-        self._reader: JobThread[sqlite3.Connection] | None = None
+        self._start_runner = start_runner
+        self._writer: JobRunner[sqlite3.Connection] | None = None
+        self._reader: JobRunner[sqlite3.Connection] | None = None
 
     async def open(self) -> None:
         """Create the file if necessary, and migrate it.
@@ -78,8 +85,8 @@ class SqliteDatabase(SqlDatabase):
         Reads nothing else, so the time does not depend on the number of asks.
         """
         await asyncio.to_thread(self.connections.open)
-        self._writer = JobThread("sqlite-writer", self.connections.write)
-        self._reader = JobThread("sqlite-reader", self.connections.read)
+        self._writer = self._start_runner("sqlite-writer", self.connections.write)
+        self._reader = self._start_runner("sqlite-reader", self.connections.read)
 
     async def close(self) -> None:
         """Finish the submitted jobs and close the file."""

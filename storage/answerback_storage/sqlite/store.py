@@ -24,6 +24,7 @@ from answerback_storage.sqlite.claims import (
 )
 from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteDatabase
 from answerback_storage.sqlite.outbox import SqliteOutbox
+from answerback_storage.sqlite.writer_thread import JobThread, StartRunner
 
 _PROBE_BYTES: Final = 256 * 1024
 """Bytes that a check writes: a disk with less space cannot store every ask."""
@@ -45,6 +46,7 @@ class SqliteStore(SqlStore):
         path: the file. It is created if it is missing; its directory is not.
         busy_timeout: seconds to wait for another process's lock.
         timed: called with the seconds that a caller waited for a write.
+        start_runner: starts what runs the jobs of each connection.
     """
 
     def __init__(
@@ -53,8 +55,9 @@ class SqliteStore(SqlStore):
         *,
         busy_timeout: float = BUSY_TIMEOUT,
         timed: Callable[[float], None] = lambda _seconds: None,
+        start_runner: StartRunner = JobThread,
     ) -> None:
-        self.database = db = SqliteDatabase(path, busy_timeout)
+        self.database = db = SqliteDatabase(path, busy_timeout, start_runner)
         self.changes = SqliteRemoteChanges(db)
         super().__init__(db, self.changes)
         self.asks = SqliteAsks(db, timed)

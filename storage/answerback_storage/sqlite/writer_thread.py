@@ -11,13 +11,14 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from answerback.core.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
 C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")
 
 MAX_BATCH: Final = 256
@@ -68,6 +69,29 @@ class Job(Generic[C, T]):
             self._future.set_exception(self.error)
         else:
             self._future.set_result(result)
+
+
+class JobRunner(Protocol[C_co]):
+    """Runs jobs one after the other, in batches, away from the event loop."""
+
+    def submit(
+        self,
+        run: Callable[[C_co], T],
+        then: Callable[[T], None] | None = None,
+        *,
+        within: float = 0.0,
+    ) -> asyncio.Future[T]:
+        """Queue a job, whose future is resolved on the loop; the arguments are those of `JobThread.submit`."""
+
+    async def stop(self) -> None:
+        """Return once all submitted jobs are done."""
+
+
+class StartRunner(Protocol):
+    """Starts what runs a connection's jobs; see `JobThread` for the arguments."""
+
+    def __call__(self, name: str, work: Callable[[Sequence[Job[C, Any]]], None]) -> JobRunner[C]:
+        """Start one for the connection that ``work`` uses. Its jobs come back to the loop that runs now."""
 
 
 class JobThread(Generic[C]):

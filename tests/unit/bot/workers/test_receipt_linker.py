@@ -16,6 +16,7 @@ from answerback.service.receipt_checks import check, check_store
 from answerback.workers import receipt_linker
 from answerback.workers.receipt_linker import ReceiptLinker
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_storage.sqlite.writer_thread import JobThread
 from tests.service_support import WAIT
 from tests.unit.bot.receipt_support import Signed, chain_of
 
@@ -57,7 +58,7 @@ async def test_links_are_committed_with_what_comes_next(signed: Signed) -> None:
     ask = await signed.decided()
     linking = asyncio.create_task(linker.link_all())
     writer = signed.store.database._writer
-    assert writer is not None
+    assert isinstance(writer, JobThread)
 
     async def is_waiting() -> bool:
         return bool(writer._patient)

@@ -17,6 +17,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_storage.sqlite.writer_thread import JobThread
 from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, new_delivery
 
@@ -324,7 +325,7 @@ def test_a_program_that_exits_without_closing_keeps_its_submitted_writes(path: P
     other = sqlite3.connect(path, isolation_level=None)
     asyncio.run(leave())
     worker = store.database._writer
-    assert worker is not None
+    assert isinstance(worker, JobThread)
     worker._queue.put(None)
     worker._thread.join(5)
     assert other.execute("SELECT id FROM asks").fetchall() == [("ask_1",)]

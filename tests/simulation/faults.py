@@ -1,0 +1,186 @@
+"""What goes wrong in a simulation, by seed and weight: a schedule, which can be shortened, and what carries it out."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tests.fakes.slack.server import FakeSlack
+from tests.simulation.loop import SimulatedLoop
+from tests.simulation.service import SimulatedService
+
+if TYPE_CHECKING:
+    from tests.simulation.agents import Agents, Receiver
+
+WEIGHTS: Final = {
+    "kill": 5,
+    "kill busy": 8,
+    "restart": 2,
+    "pause": 2,
+    "cut": 5,
+    "stall": 4,
+    "limit": 4,
+    "refuse": 4,
+    "lose answer": 6,
+    "act late": 4,
+    "repeat event": 3,
+    "kill agents": 2,
+    "fail callbacks": 3,
+    "clock": 1,
+}
+"""The kinds of faults, and how often each comes."""
+_MOST: Final = 30
+_LATE_METHODS: Final = ("chat.update", "chat.postEphemeral", "views.open")
+"""What Slack may do after its caller has gone. A post that comes later than the search for it is a known defect."""
+_METHODS: Final = ("*", "chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong."""
+
+    at: float
+    kind: str
+    number: int
+    """Decides the details."""
+
+    def __str__(self) -> str:
+        return f"{self.at:.3f} {self.kind} {self.number}"
+
+    @classmethod
+    def parse(cls, line: str) -> Fault:
+        at, _, rest = line.partition(" ")
+        kind, _, number = rest.rpartition(" ")
+        return cls(float(at), kind, int(number))
+
+
+class Schedule:
+    """The faults of one simulation, in order."""
+
+    def __init__(self, faults: list[Fault]) -> None:
+        self.faults = faults
+
+    @classmethod
+    def of(cls, rng: random.Random, seconds: float) -> Schedule:
+        """Draw a schedule. Some seeds have few faults, and some only some kinds of them."""
+        kinds = list(WEIGHTS)
+        chosen = rng.sample(kinds, rng.randint(1, len(kinds)))
+        weights = [WEIGHTS[kind] for kind in chosen]
+        drawn = rng.choices(chosen, weights, k=rng.randint(0, _MOST))
+        times = sorted(round(rng.uniform(1, seconds), 3) for _ in drawn)
+        pairs = zip(times, drawn, strict=True)
+        return cls([Fault(at, kind, rng.randrange(1_000_000)) for at, kind in pairs])
+
+    @property
+    def lines(self) -> list[str]:
+        return [str(each) for each in self.faults]
+
+
+class Faults:
+    """Carries out a schedule."""
+
+    def __init__(
+        self, loop: SimulatedLoop, rng: random.Random, schedule: Schedule | None, seconds: float
+    ) -> None:
+        self._loop = loop
+        self._seconds = seconds
+        self.schedule = schedule or Schedule.of(rng, seconds)
+        self.kills = 0
+
+    async def run(
+        self, service: SimulatedService, slack: FakeSlack, agents: Agents, receiver: Receiver
+    ) -> None:
+        """Let everything go wrong, then repair everything; the service is up when this returns."""
+        self._service, self._slack, self._agents = service, slack, agents
+        self._receiver = receiver
+        for fault in self.schedule.faults:
+            await asyncio.sleep(max(0.0, fault.at - self._loop.time()))
+            self._loop.machine.note(f"fault: {fault.kind}")
+            await self._inject(fault.kind, random.Random(fault.number))
+        await asyncio.sleep(max(0.0, self._seconds - self._loop.time()))
+        self._loop.machine.note("the faults stop")
+        slack.faults.clear()
+        receiver.failing_until = 0.0
+        if service.process is not None:
+            service.process.steps_left = None
+        await asyncio.sleep(300)  # a killed process is started again after a while
+        for process in (service.process, agents.process):
+            if process is not None:
+                process.steps_left = None
+
+    async def _inject(self, kind: str, rng: random.Random) -> None:
+        """Let one thing go wrong; ``rng`` decides the details."""
+        if kind in {"kill", "kill busy", "restart", "pause", "clock"}:
+            await self._trouble_service(kind, rng)
+        elif kind in {"cut", "stall"}:
+            self._trouble_network(kind, rng)
+        elif kind in {"kill agents", "fail callbacks"}:
+            self._trouble_agents(kind, rng)
+        else:
+            self._trouble_slack(kind, rng)
+
+    async def _trouble_service(self, kind: str, rng: random.Random) -> None:
+        process = self._service.process
+        if process is None or not process.alive or process.steps_left is not None:
+            return  # it is down, or about to be killed
+        if kind == "pause":
+            process.paused_until = self._loop.time() + rng.choice([0.5, 2.0, 10.0])
+        elif kind == "clock":
+            process.clock_error = rng.choice([-120.0, -5.0, 5.0, 120.0])
+        elif kind == "restart":
+            await self._service.stop()
+            await asyncio.sleep(rng.uniform(0.1, 30))
+            self._service.start()
+        else:
+            process.on_kill.append(lambda: self._start_again(rng))
+            process.steps_left = rng.randrange(3 if kind == "kill" else 400)
+
+    def _trouble_network(self, kind: str, rng: random.Random) -> None:
+        for _ in range(rng.choice([1, 1, 3])):
+            endpoint = self._loop.network.pick()
+            if endpoint is None:
+                return
+            if kind == "cut":
+                self._loop.network.cut(endpoint)
+            else:
+                self._loop.network.stall(endpoint, rng.choice([1.0, 4.0, 30.0]))
+
+    def _trouble_agents(self, kind: str, rng: random.Random) -> None:
+        if kind == "fail callbacks":
+            self._receiver.failing_until = self._loop.time() + rng.choice([10, 600, 3600])
+        elif self._agents.process.alive:
+            self._loop.kill(self._agents.process)
+            self._loop.after(rng.uniform(0.1, 200), self._agents.start)
+
+    def _trouble_slack(self, kind: str, rng: random.Random) -> None:
+        plan, method = self._slack.faults.add, rng.choice(_METHODS)
+        match kind:
+            case "limit":
+                seconds = rng.choice([1, 5, 30])
+                plan(method, times=rng.randint(1, 5), status=429, retry_after=seconds)
+            case "refuse":
+                plan(method, times=rng.randint(1, 5), status=rng.choice([500, 502, 503]))
+            case "lose answer":
+                when = rng.choice(["before", "after", "after"])
+                plan(method, times=rng.randint(1, 3), drop=True, when=when)
+            case "act late":
+                # The caller has gone, and Slack does what was asked all the same, some time later.
+                late = plan(rng.choice(_LATE_METHODS), hang=True, drop=True)
+                self._loop.after(rng.uniform(1, 40), late.release)
+            case "repeat event":
+                self._repeat_event(rng)
+            case _:
+                raise ValueError(f"there is no fault {kind!r}")
+
+    def _start_again(self, rng: random.Random) -> None:
+        self.kills += 1
+        self._loop.after(rng.choice([0.5, 5.0, 60.0]), self._service.start)
+
+    def _repeat_event(self, rng: random.Random) -> None:
+        """Deliver something once more that Slack has delivered before, as after an acknowledgement that got lost."""
+        recent = self._slack.http.sent[-5:]
+        if recent:
+            sent = rng.choice(recent)
+            self._loop.create_task(self._slack.http.post(sent), context=self._loop.kernel.copy())

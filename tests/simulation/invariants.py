@@ -1,0 +1,243 @@
+"""What must hold in every simulation, whatever went wrong: judged from outside alone.
+
+Each line begins with the id of the invariant, which `docs/reliability.md` explains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from tests.simulation.evidence import Attempt, Evidence, Json
+from tests.simulation.machine import EPOCH
+from tests.simulation.people import controls_of
+
+_OUTCOME: Final = ("status", "answers", "reply", "end_turn", "tool_result", "ended_by", "source")
+"""What everybody must be told alike."""
+_ROUNDING: Final = 0.01
+"""Seconds by which times in the API may be rounded."""
+_DECIDING: Final = frozenset({"answer", "write", "confirm", "submit", "back", "reply", "end_turn"})
+
+
+def judge(evidence: Evidence) -> list[str]:
+    """Return what did not hold, sorted."""
+    found = [*evidence.broken]
+    for check in (_once, _told, _shown, _recorded, _webhooks, _kept, _quiet, _ended_in_time):
+        found += check(evidence)
+    return sorted(set(found))
+
+
+def _by_plan(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """Yield each plan's key with the id of its ask."""
+    for key in evidence.plans:
+        for ask_id in sorted({report.ask["id"] for report in evidence.reports.get(key, ())}):
+            yield key, ask_id
+
+
+def _once(evidence: Evidence) -> Iterator[str]:
+    """ONCE: one call is one ask, however often it was sent; one ask has one message."""
+    pairs = [*_by_plan(evidence)]
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            yield f"ONCE: {key} became {count} asks"
+    if len(evidence.asks) > len(evidence.plans):
+        yield f"ONCE: {len(evidence.plans)} calls became {len(evidence.asks)} asks"
+    for key, ask_id in pairs:
+        if ask_id not in evidence.asks:
+            yield f"KEPT: the ask of {key} is gone"
+            continue
+        count = len(evidence.messages.get(ask_id, ()))
+        never_shown = count == 0 and ask_id not in evidence.seen
+        if count != 1 and not (never_shown and evidence.asks[ask_id]["status"] != "open"):
+            yield f"ONCE: the ask of {key} has {count} messages"
+        for number, posted in Counter(evidence.reminders.get(ask_id, ())).items():
+            if posted > 1:
+                yield f"ONCE: reminder {number} of {key} was posted {posted} times"
+
+
+def _told(evidence: Evidence) -> Iterator[str]:
+    """TOLD: everybody is told the same outcome, and nobody is told another one before."""
+    for key, plan in evidence.plans.items():
+        last = 0
+        for report in evidence.reports.get(key, ()):
+            stored = evidence.asks.get(report.ask["id"])
+            if stored is None:
+                continue
+            if report.ask["status"] == "open":
+                if report.way == "webhook":
+                    yield f"TOLD: {key} had a webhook while it was open"
+                if plan.due and report.ask["answers"]:
+                    yield f"CONFIRM: {key} told its answers before they were confirmed"
+            elif any(report.ask[name] != stored[name] for name in _OUTCOME):
+                yield f"TOLD: {key} was told another outcome ({report.way}) than is stored"
+            if report.way != "webhook":
+                if report.ask["revision"] < last:
+                    yield f"KEPT: {key} went back from revision {last} to {report.ask['revision']}"
+                last = max(last, report.ask["revision"])
+
+
+def _shown(evidence: Evidence) -> Iterator[str]:
+    """SHOWN: in the end, each message shows the ask as it is stored."""
+    for key, ask_id in _by_plan(evidence):
+        stored = evidence.asks.get(ask_id)
+        for message in evidence.messages.get(ask_id, ()):
+            shown = controls_of(message)
+            deciding = [decoded for _, decoded in shown if decoded.verb in _DECIDING]
+            if stored is None:
+                continue
+            if stored["status"] != "open" and deciding:
+                yield f"SHOWN: {key} has ended, and its message still has {deciding[0].verb}"
+            if stored["status"] == "open" and any(
+                decoded.revision != stored["revision"] for decoded in deciding
+            ):
+                yield f"SHOWN: the message of {key} shows an older revision"
+
+
+def _recorded(evidence: Evidence) -> Iterator[str]:
+    """RECORD: it says what people did, all of it, once, and nothing else; and only of those who may."""
+    for key, ask_id in _by_plan(evidence):
+        record, plan = evidence.records.get(ask_id, []), evidence.plans[key]
+        stored = evidence.asks.get(ask_id)
+        ends = [line for line in record if line["type"] == "ended"]
+        if stored is not None and len(ends) != (stored["status"] != "open"):
+            yield f"RECORD: {key} is {stored['status']} and has {len(ends)} ends"
+        tried = [each for each in evidence.attempts if each.ask_id == ask_id]
+        options = _options(plan.body)
+        available: Counter[tuple[str, str]] = Counter((a.person, _act(a, options)) for a in tried)
+        said: Counter[tuple[str, str]] = Counter()
+        for line in record:
+            for person, act in _said(line, options):
+                if person not in plan.responders:
+                    yield f"MAY: {person} did {act} in {key}, and may not"
+                said[person, act] += 1
+        for (person, act), count in (said - available).items():
+            yield f"RECORD: {key} has {count} × {act} of {person} that nobody did"
+        if stored is not None and plan.due and stored["status"] == "answered":
+            yield from _confirmed(key, record, stored, plan.due)
+
+
+def _confirmed(key: str, record: list[Json], stored: Json, due: int) -> Iterator[str]:
+    if set(stored["answers"].values()) == {"deny"}:
+        return
+    answered = {  # by question: the answers that stand
+        line["question_id"]: line["response"]["answered"]["by"]
+        for line in record
+        if "answered" in (line.get("response") or {})
+    }
+    answerers = {by["user_id"] for by in answered.values() if by is not None}
+    others = {each["user_id"] for each in stored["confirmed_by"]} - answerers
+    if len(others) < due:
+        yield f"CONFIRM: {key} was answered, and {len(others)} other people confirmed"
+    votes = Counter(
+        line["confirmed"]["by"]["user_id"] for line in record if line["type"] == "confirmed"
+    )
+    if len(stored["confirmed_by"]) > sum(votes.values()):
+        yield f"CONFIRM: {key} has more confirmations than were given"
+
+
+def _options(body: Json) -> dict[str, list[str]] | None:
+    """The values of the options of each question; None for a call whose questions the service makes."""
+    if body["name"] != "ask_user":
+        return None
+    questions = body["arguments"]["questions"]
+    return {each["id"]: [o["value"] for o in each.get("options", ())] for each in questions}
+
+
+def _act(attempt: Attempt, options: dict[str, list[str]] | None) -> str:
+    """What the record must call it."""
+    value: object = None
+    if options is not None and attempt.verb in {"answer", "write", "other"}:
+        argument = attempt.argument
+        if attempt.verb != "answer":
+            value = attempt.text
+        elif argument in {"true", "false"}:
+            value = argument == "true"
+        else:
+            value = options[attempt.question or ""][int(argument)]
+        return f"answered {attempt.question} {value}"
+    return {
+        "answer": "answered",
+        "write": "answered",
+        "other": "answered",
+        "back": "backed",
+        "reply": "cancelled",
+        "end_turn": "cancelled",
+        "confirm": "confirmed",
+        "object": "objected",
+        "submit": "submitted",
+    }[attempt.verb]
+
+
+def _said(line: Json, options: dict[str, list[str]] | None) -> Iterator[tuple[str, str]]:
+    kind, body = line["type"], line.get(line["type"]) or {}
+    if kind == "response":
+        [(kind, body)] = line["response"].items()
+    if kind in {"answered", "backed", "cancelled", "confirmed", "objected"} and body.get("by"):
+        if kind == "answered" and options is not None:
+            kind = f"answered {line['question_id']} {body['value']}"
+        yield body["by"]["user_id"], kind
+
+
+def _webhooks(evidence: Evidence) -> Iterator[str]:
+    """WEBHOOK: one outcome has one webhook, with the same id on every try."""
+    for key, plan in evidence.plans.items():
+        sent = [report for report in evidence.reports.get(key, ()) if report.way == "webhook"]
+        ids = {report.webhook_id for report in sent}
+        if plan.has_webhook and len(ids) > 1:
+            yield f"WEBHOOK: the outcome of {key} had {len(ids)} ids"
+        if sent and not plan.has_webhook:
+            yield f"WEBHOOK: {key} wanted none"
+    for delivery in evidence.deliveries:
+        if delivery["state"] in {"pending", "dead"}:
+            yield f"WEBHOOK: a delivery is {delivery['state']} in the end"
+
+
+def _kept(evidence: Evidence) -> Iterator[str]:
+    """KEPT: what somebody saw or was told was done stays done."""
+    for key, ask_id in _by_plan(evidence):
+        stored = evidence.asks.get(ask_id)
+        if stored is None:
+            continue
+        if evidence.seen.get(ask_id, 0) > stored["revision"]:
+            yield f"KEPT: people saw a later revision of {key} than is stored"
+        record = evidence.records.get(ask_id, [])
+        moves = [_time(line["at"]) for line in record if line["type"] == "response"]
+        for each in evidence.attempts:
+            if each.ask_id != ask_id or each.acknowledged_at is None or each.notes:
+                continue
+            if each.person not in evidence.plans[key].responders:
+                continue  # it was refused, and the note that said so may have got lost
+            if each.revision >= stored["revision"]:
+                yield f"KEPT: {each.verb} of {each.person} in {key} was taken, and had no effect"
+            elif evidence.clock_errors or evidence.plans[key].due or each.revision > len(moves):
+                continue  # only where each revision is one answer does the record tell when it came about
+            elif moves[each.revision - 1] > each.acknowledged_at + _ROUNDING:
+                yield f"KEPT: {each.verb} of {each.person} in {key} was taken before it was stored"
+
+
+def _ended_in_time(evidence: Evidence) -> Iterator[str]:
+    """TIME: nothing is open after its deadline, and nothing expires before it."""
+    for key, ask_id in _by_plan(evidence):
+        stored = evidence.asks.get(ask_id)
+        if stored is None:
+            continue
+        if stored["status"] == "open":
+            yield f"LIVE: {key} is still open"
+        ends = [line for line in evidence.records.get(ask_id, ()) if line["type"] == "ended"]
+        if ends and stored["status"] == "expired" and not evidence.clock_errors:
+            early = _time(stored["expires_at"]) - _time(ends[-1]["at"])
+            if early > _ROUNDING:
+                yield f"TIME: {key} expired {early:.0f} s before its deadline"
+
+
+def _time(text: str) -> float:
+    """A time of the API, in seconds since the simulation began."""
+    return datetime.fromisoformat(text).timestamp() - EPOCH
+
+
+def _quiet(evidence: Evidence) -> Iterator[str]:
+    """QUIET: the service crashes nowhere."""
+    for error in evidence.errors:
+        yield f"QUIET: {error}"

@@ -1,0 +1,206 @@
+"""Bugs to plant in the product, each of which the simulation has to find; and how one is planted.
+
+A module is changed while it is imported, in the process of that simulation alone. The files stay as they are.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Final, NamedTuple
+
+
+class Planted(NamedTuple):
+    """One changed place of the product."""
+
+    name: str
+    module: str
+    line: str
+    """What is replaced: it occurs once in the file."""
+    bug: str
+    finds: str
+    """The invariant that notices it."""
+
+
+PLANTED: Final = (
+    Planted(
+        "a person who may not decides",
+        "answerback.service.act_or_refuse",
+        "return NeedsGroups(ask, actor, missing) if missing else rejected",
+        "return NeedsGroups(ask, actor, missing) if missing else None",
+        "MAY",
+    ),
+    Planted(
+        "a click counts at another revision than it was made at",
+        "answerback.service.act_or_refuse",
+        "if intent.revision not in {None, ask.revision}:",
+        "if False:",
+        "RECORD",
+    ),
+    Planted(
+        "an idempotency key is forgotten",
+        "answerback.service.submit",
+        "key = _key(agent, idempotency_key, digest, carrier)",
+        "key = None",
+        "ONCE",
+    ),
+    Planted(
+        "a post with an unknown result is not searched for",
+        "answerback_chat.live_message",
+        "else:\n            ref = await self.find(ask, ref)",
+        "else:\n            pass",
+        "ONCE",
+    ),
+    Planted(
+        "a post is not marked before it is sent",
+        "answerback_chat.live_message",
+        "await save(self.shown(ref, ask.shown_revision))",
+        "pass",
+        "ONCE",
+    ),
+    Planted(
+        "a reminder is posted again after an unknown result",
+        "answerback_chat.live_message",
+        "if posted == number:",
+        "if False:",
+        "ONCE",
+    ),
+    Planted(
+        "a webhook counts as delivered whatever was answered",
+        "answerback.webhooks.outbox",
+        "if sent.error is None:\n            return replace(attempted, state",
+        "if True:\n            return replace(attempted, state",
+        "LIVE",
+    ),
+    Planted(
+        "a webhook is given up after the second try",
+        "answerback.webhooks.outbox",
+        "if sent.gone or tries > len(RETRY_DELAYS):",
+        "if sent.gone or tries > 1:",
+        "LIVE",
+    ),
+    Planted(
+        "a webhook has another id on each try",
+        "answerback.webhooks.sender",
+        "signature_headers(delivery.id, ",
+        "signature_headers(f'{delivery.id}-{at:.0f}', ",
+        "WEBHOOK",
+    ),
+    Planted(
+        "a webhook is not stored with its outcome",
+        "answerback_storage.sqlite.asks",
+        "if write.deliveries:",
+        "if write.deliveries and len(write.entries) > 2:",
+        "LIVE",
+    ),
+    Planted(
+        "messages that a dead process left outdated stay so",
+        "answerback.workers.scheduler",
+        "await self.sweep()",
+        "pass",
+        "SHOWN",
+    ),
+    Planted(
+        "an agent reads answers that nobody has confirmed",
+        "answerback.core.secrecy",
+        "return ask.form.confirmation is not None and ask.status is not Status.ANSWERED",
+        "return False",
+        "CONFIRM",
+    ),
+    Planted(
+        "whoever answered can confirm",
+        "answerback.core.confirmation",
+        "by, voters = vote.by, [each.by for each in votes]",
+        "by, voters, answerers = vote.by, [each.by for each in votes], ()",
+        "CONFIRM",
+    ),
+    Planted(
+        "a click is acknowledged before it is committed",
+        "answerback_slack.http_endpoint",
+        "return _response(*await self._on_click(click))",
+        "__import__('asyncio').ensure_future(self._on_click(click)); return _response(200, None)",
+        "KEPT",
+    ),
+    Planted(
+        "a change is committed with the next one",
+        "answerback_storage.sqlite.connections",
+        'connection.execute("COMMIT")',
+        'len(jobs) % 2 and connection.execute("COMMIT")',
+        "QUIET",
+    ),
+    Planted(
+        "an ask expires before its deadline",
+        "answerback.workers.scheduler",
+        "if ask.expires_at is not None and ask.expires_at <= now:",
+        "if ask.expires_at is not None and ask.expires_at <= now + 1_000:",
+        "TIME",
+    ),
+    Planted(
+        "deadlines are forgotten at a restart",
+        "answerback.workers.scheduler",
+        "due_ids = await self.service.store.claims.claim_due(claim, now, _BATCH + len(waiting))",
+        "due_ids = [i for i in await self.service.store.claims.claim_due(claim, now, _BATCH + len(waiting))"
+        " if (a := await self.service.get(i)) is None or a.created_at >= self.message_sync._started]",
+        "LIVE",
+    ),
+    Planted(
+        "a claim is never handed back when its process dies",
+        "answerback.webhooks.outbox",
+        "await self.outbox.release(self.claim.holder)",
+        "self.claim = self.claim._replace(holder=f'sole {now}', seconds=90_000.0)",
+        "LIVE",
+    ),
+)
+
+
+class _Finder(MetaPathFinder):
+    """Finds one module with its bug."""
+
+    def __init__(self, planted: Planted) -> None:
+        self._planted = planted
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._planted.module:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.origin is None:
+            raise ImportError(f"there is no module {fullname}")
+        spec.loader = _Loader(fullname, spec.origin, self._planted)
+        return spec
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, planted: Planted) -> None:
+        super().__init__(name, path)
+        self._planted = planted
+
+    def get_code(self, fullname: str) -> CodeType:
+        return compile(mutated(self._planted, Path(self.path).read_text()), self.path, "exec")
+
+
+def mutated(planted: Planted, source: str) -> str:
+    """Return a module's source with the bug.
+
+    Raises:
+        ValueError: the line does not occur, or more than once.
+    """
+    if source.count(planted.line) != 1:
+        raise ValueError(
+            f"{planted.module} has {planted.line!r} {source.count(planted.line)} times: "
+            f"mend the planted bug {planted.name!r}"
+        )
+    return source.replace(planted.line, planted.bug)
+
+
+def plant(name: str) -> None:
+    """Have the bug of this name from now on. Nothing of the product may have been imported."""
+    [planted] = [each for each in PLANTED if each.name == name]
+    sys.meta_path.insert(0, _Finder(planted))

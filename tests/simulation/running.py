@@ -1,0 +1,102 @@
+"""Run seeds, each in a process of its own that was forked from this one, and shorten the schedules of failures."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import tempfile
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.simulation.faults import Fault, Schedule
+from tests.simulation.universe import Result, simulate
+
+LONGEST: Final = 120
+"""Seconds that a seed may take; one that takes longer spins."""
+_MEMORY: Final = Path("/dev/shm")
+_TRIES: Final = 80
+"""The most simulations that are spent on shortening a schedule."""
+
+
+def run_seed(seed: int, schedule: Schedule | None = None, *, keep_trace: bool = False) -> Result:
+    """Run one seed in a forked process: it starts from the same state whatever ran before, and repeats exactly."""
+    [result] = run_seeds([seed], schedule, keep_trace=keep_trace)
+    return result
+
+
+def run_seeds(
+    seeds: Sequence[int],
+    schedule: Schedule | None = None,
+    *,
+    jobs: int = 1,
+    keep_trace: bool = False,
+) -> Iterator[Result]:
+    """Run seeds, so many at a time, and yield their results in order."""
+    running: list[tuple[int, int, int]] = []
+    for seed in seeds:
+        if len(running) == jobs:
+            yield _collect(*running.pop(0))
+        running.append((seed, *_fork(seed, schedule, keep_trace=keep_trace)))
+    for each in running:
+        yield _collect(*each)
+
+
+def _fork(seed: int, schedule: Schedule | None, *, keep_trace: bool) -> tuple[int, int]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writing)
+        return child, reading
+    os.close(reading)
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(LONGEST)
+    try:
+        where = _MEMORY if _MEMORY.is_dir() else None
+        with tempfile.TemporaryDirectory(dir=where, prefix="simulation-") as folder:
+            try:
+                result = simulate(seed, Path(folder), schedule, keep_trace=keep_trace)
+            except BaseException:  # noqa: BLE001 - the parent reports it
+                result = Result(seed, "", [f"CRASH: {traceback.format_exc()}"])
+        with os.fdopen(writing, "wb") as pipe:
+            pickle.dump(result, pipe)
+    finally:
+        os._exit(0)  # no handler of the parent's may run here, and no destructor of what was killed
+
+
+def _give_up(_signal: int, _frame: object) -> None:
+    raise TimeoutError(f"it took longer than {LONGEST} s")
+
+
+def _collect(seed: int, child: int, reading: int) -> Result:
+    with os.fdopen(reading, "rb") as pipe:
+        sent = pipe.read()
+    os.waitpid(child, 0)
+    if not sent:
+        return Result(seed, "", ["CRASH: the process ended without a result"])
+    result: Result = pickle.loads(sent)
+    return result
+
+
+def shorten(failed: Result) -> Result:
+    """Leave out the faults without which a seed fails in the same way; return the shortest failure that was found."""
+    kinds = _kinds(failed)
+    best, tries, size = failed, 0, max(1, len(failed.faults) // 2)
+    while size and tries < _TRIES:
+        start, shorter = 0, False
+        while start < len(best.faults) and tries < _TRIES:
+            left = [*best.faults[:start], *best.faults[start + size :]]
+            tries += 1
+            result = run_seed(failed.seed, Schedule([Fault.parse(line) for line in left]))
+            if _kinds(result) & kinds:
+                best, shorter = result, True
+            else:
+                start += size
+        size = size if shorter and size == 1 else size // 2
+    return best
+
+
+def _kinds(result: Result) -> set[str]:
+    return {violation.partition(":")[0] for violation in result.violations}

@@ -1,0 +1,138 @@
+"""The service of a simulation: `run_service` itself, in a process that can be killed and started again."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from answerback.ports.store import Store
+from answerback.runtime.app import run_service
+from answerback.runtime.config import Settings, StorageSettings, settings_type
+from answerback.runtime.machine import Machine as Doors
+from answerback_storage.sqlite.store import SqliteStore
+from tests.fakes.slack.server import FakeSlack
+from tests.simulation.jobs import SimulatedRunner
+from tests.simulation.loop import SimulatedLoop
+from tests.simulation.machine import CURRENT, Process
+
+CHANNEL: Final = "C0OPS"
+TOKEN: Final = "agent-token"
+SECRET: Final = "whsec_" + "QUJD" * 8
+API_PORT, PUBLIC_PORT = 8420, 8421
+_DATABASE: Final = "answerback.db"
+API_URL: Final = f"http://127.0.0.1:{API_PORT}"
+
+
+def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Settings:
+    """The settings of the service, as its operator would write them."""
+    everybody = list(people.values())
+    to = f"slack:{CHANNEL}"
+    return settings_type().model_validate(
+        {
+            "server": {"port": API_PORT},
+            "public": {"port": PUBLIC_PORT, "url": f"http://127.0.0.1:{PUBLIC_PORT}"},
+            "storage": {"url": f"sqlite:///{folder / _DATABASE}"},
+            "default_route": "ops",
+            "routes": {
+                "ops": {"to": to, "responders": everybody},
+                "pair": {"to": to, "responders": everybody, "confirmations": {"count": 1}},
+            },
+            "agents": {
+                "robot": {
+                    "token_hash": f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}",
+                    "callback_secret": SECRET,
+                }
+            },
+            "slack": {
+                "bot_token": slack.bot_token,
+                "signing_secret": slack.signing_secret,
+                "api_url": slack.api_url,
+            },
+        }
+    )
+
+
+class SimulatedService:
+    """The service's machine: it has one process at a time, and a disk that survives it.
+
+    Args:
+        folder: an empty folder for what is on the disk.
+    """
+
+    def __init__(
+        self, loop: SimulatedLoop, folder: Path, slack: FakeSlack, people: dict[str, str]
+    ) -> None:
+        self._loop = loop
+        self._folder = folder
+        self._slack = slack
+        self._people = people
+        self._starts = 0
+        self._disk = folder / "0"
+        self._disk.mkdir()
+        self._task: asyncio.Task[None] | None = None
+        self._killed: asyncio.Future[None] = loop.create_future()
+        self.process: Process | None = None
+        self.failures: list[str] = []
+        """Why it ended, other than because it was told to."""
+        self.doors = Doors(bind=loop.network.bind, build_store=self._build_store)
+
+    @property
+    def is_up(self) -> bool:
+        return self.process is not None and self.process.alive
+
+    def start(self, clock_error: float = 0.0) -> Process:
+        """Start it on what the disk has."""
+        self._starts += 1
+        self._loop.machine.note(f"the service starts, the {self._starts}. time")
+        process = self.process = Process(f"service {self._starts}", clock_error=clock_error)
+        process.on_kill.append(partial(self._was_killed, process))
+        self._killed = self._loop.create_future()
+        context = copy_context()
+        context.run(CURRENT.set, process)
+        self._task = self._loop.create_task(self._serve(), name=process.name, context=context)
+        return process
+
+    async def stop(self) -> None:
+        """Stop it in an orderly way, unless it is killed meanwhile."""
+        if self._task is None or not self.is_up:
+            return
+        self._loop.machine.note("the service is told to stop")
+        process, task = self.process, self._task
+        self._loop.call_soon(task.cancel, context=self._loop.kernel)
+        await asyncio.wait({task, self._killed}, return_when=asyncio.FIRST_COMPLETED)
+        if process is not None:
+            process.alive = False
+            self._loop.network.end_of(process)
+
+    def _build_store(self, storage: StorageSettings, timed: Callable[[float], None]) -> Store:
+        runner = partial(SimulatedRunner, self._loop.machine)
+        return SqliteStore(self._disk / _DATABASE, timed=timed, start_runner=runner)
+
+    async def _serve(self) -> None:
+        settings = settings_for(self._disk, self._slack, self._people)
+        try:
+            async with run_service(settings, self.doors):
+                await self._loop.create_future()
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the service should not have ended
+            self.failures.append(f"the service ended by itself: {error!r}")
+
+    def _was_killed(self, process: Process) -> None:
+        """Close its connections, and keep what the disk has at this moment.
+
+        The next process gets a copy: the dead one's handles stay open here, and must not hold any lock.
+        """
+        self._loop.machine.note(f"{process.name} is killed")
+        self._loop.network.end_of(process)
+        disk = self._folder / str(self._starts)
+        shutil.copytree(self._disk, disk, ignore=shutil.ignore_patterns("*-shm"))
+        self._disk = disk
+        if not self._killed.done():
+            self._killed.set_result(None)

@@ -1,0 +1,174 @@
+"""One simulation: a service, a Slack with people, agents with a webhook receiver, faults, and the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+
+from tests.fakes.slack.server import FakeSlack
+from tests.simulation.agents import Agents, Receiver, plans
+from tests.simulation.evidence import Evidence, Json
+from tests.simulation.faults import Faults, Schedule
+from tests.simulation.invariants import judge
+from tests.simulation.loop import SimulatedLoop
+from tests.simulation.machine import Machine, boot
+from tests.simulation.people import SimulatedPerson, shown_ask
+from tests.simulation.service import API_URL, CHANNEL, PUBLIC_PORT, TOKEN, SimulatedService
+
+HOUR: Final = 3_600.0
+ASKS: Final = 10
+CALM: Final = 3 * HOUR
+"""Seconds without faults within which everything must have come to its end."""
+_PEOPLE: Final = {"ann": "U0ANN", "bob": "U0BOB", "cy": "U0CY"}
+_STRANGER: Final = "U0EVE"
+
+
+@dataclass
+class Result:
+    """What one seed led to."""
+
+    seed: int
+    digest: str
+    violations: list[str]
+    faults: list[str] = field(default_factory=list)
+    """What went wrong, as the schedule says."""
+    steps: int = 0
+    virtual: float = 0.0
+    trace: list[str] | None = None
+
+
+class _Errors(logging.Handler):
+    """Collects what the service logs as an error."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        super().__init__(logging.ERROR)
+        self._evidence = evidence
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self._evidence.errors.append(f"{record.name}: {record.getMessage()} {error!r}")
+
+
+def simulate(
+    seed: int, folder: Path, schedule: Schedule | None = None, *, keep_trace: bool = False
+) -> Result:
+    """Run a seed. Only one can run in a process, which must have called `machine.install` first.
+
+    Args:
+        schedule: the faults, if they are not those of the seed.
+    """
+    gc.disable()  # it would run destructors at moments that depend on everything allocated before
+    machine = Machine(seed, keep_trace=keep_trace)
+    boot(machine)
+    loop = SimulatedLoop(machine)  # type: ignore[abstract]
+    universe = _Universe(seed, loop, folder, schedule)
+    task = loop.create_task(universe.run())
+    loop.run_until(task)
+    task.result()
+    machine.note(f"{loop.steps} steps")
+    return Result(
+        seed,
+        machine.trace.digest,
+        judge(universe.evidence),
+        universe.faults.schedule.lines,
+        loop.steps,
+        machine.now,
+        machine.trace.lines,
+    )
+
+
+class _Universe:
+    def __init__(
+        self, seed: int, loop: SimulatedLoop, folder: Path, schedule: Schedule | None
+    ) -> None:
+        self._seed = seed
+        self._loop = loop
+        self._folder = folder
+        self.evidence = Evidence()
+        self._slack = FakeSlack(retry_delays=(1.0, 60.0, 300.0))
+        planned = plans(self._random("asks"), _PEOPLE, ASKS, HOUR)
+        self._agents = Agents(loop, self._random("agents"), self.evidence, planned)
+        self._receiver = Receiver(loop, self.evidence)
+        self.faults = Faults(loop, self._random("faults"), schedule, HOUR)
+
+    def _random(self, what: str) -> random.Random:
+        return random.Random(f"{what} {self._seed}")
+
+    async def run(self) -> None:
+        logging.getLogger().addHandler(_Errors(self.evidence))
+        async with self._slack as slack:
+            people = [slack.person(id_, name) for name, id_ in _PEOPLE.items()]
+            people.append(slack.person(_STRANGER, "eve"))
+            ids = [person.id for person in people]
+            slack.workspace.add_channel(CHANNEL, *ids, name="ops")
+            slack.deliver_to(f"http://127.0.0.1:{PUBLIC_PORT}/slack/events")
+            await self._receiver.start()
+            service = SimulatedService(self._loop, self._folder, slack, _PEOPLE)
+            service.start()
+            self._agents.start()
+            living = [
+                SimulatedPerson(self._loop, self._random(p.id), slack, p, self.evidence)
+                for p in people
+            ]
+            tasks = [self._loop.create_task(each.live()) for each in living]
+            await self.faults.run(service, slack, self._agents, self._receiver)
+            await self._come_to_rest()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(120)  # what the last action caused
+            self.evidence.errors += [*self._loop.unhandled, *service.failures]
+            if service.failures:
+                return
+            await self._look_at_the_end(slack)
+            self.evidence.kills = self.faults.kills
+            kinds = {fault.kind for fault in self.faults.schedule.faults}
+            self.evidence.clock_errors = "clock" in kinds
+
+    async def _come_to_rest(self) -> None:
+        until = self._loop.time() + CALM
+        while not (self._agents.done and not self._missing_webhooks()):
+            if self._loop.time() > until:
+                waits = [*self._agents.waits_for, *self._missing_webhooks()]
+                self.evidence.broken.append(f"LIVE: these have not been told the outcome: {waits}")
+                return
+            await asyncio.sleep(10)
+
+    def _missing_webhooks(self) -> list[str]:
+        evidence = self.evidence
+        return [
+            f"{key} by webhook"
+            for key, plan in evidence.plans.items()
+            if plan.has_webhook
+            and not any(report.way == "webhook" for report in evidence.reports.get(key, ()))
+        ]
+
+    async def _look_at_the_end(self, slack: FakeSlack) -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with aiohttp.ClientSession(API_URL, headers=headers) as http:
+            page: Json = await _get(http, "/v1/asks?limit=100")
+            for ask in page["asks"]:
+                self.evidence.asks[ask["id"]] = await _get(http, f"/v1/asks/{ask['id']}")
+                record = await _get(http, f"/v1/asks/{ask['id']}/record")
+                self.evidence.records[ask["id"]] = record["entries"]
+            self.evidence.deliveries = (await _get(http, "/v1/deliveries"))["deliveries"]
+        for message in slack.messages(CHANNEL):
+            if (ask_id := shown_ask(message)) is not None:
+                self.evidence.messages.setdefault(ask_id, []).append(message)
+            metadata = message.metadata or {}
+            if metadata.get("event_type") == "answerback_reminder":
+                about = metadata["event_payload"]
+                self.evidence.reminders.setdefault(about["ask_id"], []).append(about["number"])
+
+
+async def _get(http: aiohttp.ClientSession, path: str) -> Json:
+    async with http.get(path) as response:
+        found: Json = await response.json()
+        return found

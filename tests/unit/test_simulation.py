@@ -1,0 +1,53 @@
+"""Ten fixed seeds of the simulation, which `make simulate` runs without end: see `docs/reliability.md`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.meta.project import ROOT
+from tests.simulation.planted import PLANTED, Planted, mutated
+
+FIRST, COUNT = 1, 10
+_DIGEST = re.compile(r"seed (\d+), digest ([0-9a-f]{64})")
+
+
+def _run(*arguments: str, planted: str = "") -> tuple[int, str]:
+    """Run the simulation in a process of its own, whose standard library is the simulated machine's."""
+    command = [sys.executable, "-m", "tests.simulation", *arguments]
+    environment = {**os.environ, "PLANTED": planted}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_ten_simulated_hours_full_of_faults_keep_every_promise_and_repeat_exactly() -> None:
+    status, printed = _run("--first", str(FIRST), "--seeds", str(COUNT), "--digests")
+    assert status == 0, printed
+    digests = dict(_DIGEST.findall(printed))
+    assert len(set(digests.values())) == COUNT, printed
+    again = str(FIRST + COUNT - 1)
+    status, repeated = _run("--seed", again)
+    assert status == 0
+    assert dict(_DIGEST.findall(repeated))[again] == digests[again]
+
+
+def test_a_planted_bug_is_found() -> None:
+    planted = PLANTED[0]
+    status, printed = _run("--seeds", "3", "--whole", planted=planted.name)
+    assert status == 1
+    assert f"{planted.finds}:" in printed
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_each_bug_can_be_planted(planted: Planted) -> None:
+    [source] = [
+        path
+        for folder in ("bot", "adapters", "storage")
+        if (path := Path(ROOT, folder, f"{planted.module.replace('.', '/')}.py")).exists()
+    ]
+    compile(mutated(planted, source.read_text()), str(source), "exec")
