@@ -34,6 +34,8 @@ DECISIONS = (
     Option(value="always", label="Allow this session", kind=OptionKind.ALLOW_ALWAYS),
     DENY,
 )
+COMPARING = "## Compare\n\n| | cost |\n|---|---|\n| **A** | 3 |\n\nWhich of `A` and `B`?"
+"""A question with a heading and a table."""
 STEPS = "".join(f"step{n:04}; " for n in range(1_500))
 """More than any message shows."""
 SHORTENED: dict[str, JsonValue] = {
@@ -162,6 +164,21 @@ class ButtonsContract:
         await ada.reply("Keep the old table.")
         ask = await wait_for_steps(stage, ask, ada, after=1)
         assert ask.walk.reply == "Keep the old table."
+
+    @pytest.mark.rule("TEXT-10")
+    async def test_the_markdown_of_a_question_is_drawn_and_its_labels_have_no_marks(
+        self, stage: Stage, ada: HasButtons
+    ) -> None:
+        options = (Option(value="a", label="**A** (`cheap`)"), Option(value="b", label="B"))
+        ask = await see(stage, ada, choice(*options).model_copy(update={"text": COMPARING}))
+        labels = [each.label for each in ada.buttons() if each.answers]
+        assert labels == ["A (cheap)", "B"]
+        shown = ada.seen_at_once()
+        assert "Which of A and B?" in shown
+        assert "Compare" in shown
+        assert "|---|" not in strip_whitespace(shown)
+        await ada.press_button(next(each for each in ada.buttons() if each.answers))
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["a"]
 
     @pytest.mark.rule("SURFACE-19", "TEXT-2")
     async def test_a_long_label_of_a_decision_is_whole_above_its_button(

@@ -32,6 +32,7 @@ from answerback.core.outcome import Outcome as Outcome
 from answerback.core.outcome import Reason as Reason
 from answerback.core.outcome import Status as Status
 from answerback.core.people import NOBODY_KNOWN, People
+from answerback.core.question_markdown import MARKS, asked_text
 from answerback.core.request import DEFAULT_ASKER as DEFAULT_ASKER
 from answerback.core.request import AbandonedMessage as AbandonedMessage
 from answerback.core.request import ConfirmerCopy as ConfirmerCopy
@@ -430,4 +431,7 @@ def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:
 
 def headline_of(form: Form) -> str:
     """Return the headline of a form, its first question's; empty after an erasure."""
-    return fit(form.questions[0].text) if form.questions else ""
+    if not form.questions:
+        return ""
+    first = form.questions[0]
+    return fit(asked_text(form, first) if MARKS.search(first.text) else first.text)

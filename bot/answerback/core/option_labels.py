@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from answerback.core.form import Option, Question
 from answerback.core.labels import Labels
+from answerback.core.question_markdown import without_marks
 from answerback.core.typed_text import fold, parse_position
 
 
@@ -33,7 +34,11 @@ def show_options(question: Question, labels: Labels) -> ShownOptions:
     if len(others) == len(sent):
         others = []  # something has to be left to choose
     answers = [each for each in sent if each not in others]
-    shown = tell_apart([each.label for each in answers], _folded(_controls(labels)))
+    written = [each.label for each in answers]
+    if any("*" in each or "`" in each for each in written):
+        is_permission = question.is_approval or question.tool is not None
+        written = written if is_permission else [*map(without_marks, written)]
+    shown = tell_apart(written, _folded(_controls(labels)))
     distinct = {
         each.value: each if each.label == label else each.model_copy(update={"label": label})
         for each, label in zip(answers, shown, strict=True)

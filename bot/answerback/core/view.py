@@ -26,6 +26,7 @@ from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import takers_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
+from answerback.core.question_markdown import MARKS, divide, is_markdown
 from answerback.core.request import HandedOver
 from answerback.core.too_late import can_try_again
 from answerback.core.typed_text import fold
@@ -323,7 +324,8 @@ def _outcome(ask: Ask) -> Outcome | None:
 
 
 def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
-    again, shown = ask.walk.again, _with_what_is_known(ask, question, labels)
+    drawn = _drawn(ask, question) if MARKS.search(question.text) else question
+    again, shown = ask.walk.again, _with_what_is_known(ask, drawn, labels)
     others: tuple[Option, ...] = ()
     every: tuple[Option, ...] = ()
     if question.options:
@@ -341,6 +343,17 @@ def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
         context_format=ask.form.context_format,
         asides=tuple(aside for aside in ask.asides if aside.question_id == question.id),
     )
+
+
+def _drawn(ask: Ask, question: Question) -> Question:
+    """Return a question whose Markdown is in its context, for surfaces to draw."""
+    if not is_markdown(ask.form, question):
+        return question
+    lead, asked = divide(question.text)
+    if asked == question.text:
+        return question
+    context = "\n\n".join(filter(None, (lead, question.context))) or None
+    return question.model_copy(update={"text": asked, "context": context})
 
 
 def _with_what_is_known(ask: Ask, question: Question, labels: Labels) -> Question:
@@ -373,13 +386,15 @@ def _lines(ask: Ask, open_: Question | None, labels: Labels) -> tuple[Line, ...]
         given = answers.get(question.id)
         if given is not None and question is not open_:
             editable = in_review and given.source is walker.Source.HUMAN
-            text = _with_label(question, number) if in_review else question.text
-            told_apart = question
+            drawn = _drawn(ask, question) if MARKS.search(question.text) else question
+            text = _with_label(drawn, number) if in_review else drawn.text
+            told_apart = drawn
             if question.options:
-                told_apart = _with_options(question, show_options(question, labels).every)
+                told_apart = _with_options(drawn, show_options(question, labels).every)
             lines.append(Line(told_apart, text, given, editable, given.by if several else None))
         elif given is None and (question is last or number - 1 in left):
-            lines.append(Line(question, question.text, None))
+            drawn = _drawn(ask, question) if MARKS.search(question.text) else question
+            lines.append(Line(drawn, drawn.text, None))
     return tuple(lines)
 
 

@@ -67,7 +67,7 @@ async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_an
 ) -> None:
     other = up.discord.add_channel(up.guild, "deploys")
     bob = up.discord.person("bob", up.guild)
-    body = {"name": "ask_user", "arguments": {"questions": yes_no_question("Ship *it*?")}}
+    body = {"name": "ask_user", "arguments": {"questions": yes_no_question("Ship _it_?")}}
     to = {"to": f"discord:{up.channel.id}", "responders": [str(up.ann.id)]}
     submission = Submission.model_validate({**body, **to})
     by_agent = await up.service.submit(submission, agent=Agent(name="deployer", label="Deployer"))
@@ -80,7 +80,7 @@ async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_an
     seen = await open_inbox(up)
     text = remove_escapes(seen.text)
     assert seen.message.only_for == up.ann.id
-    assert text.index("Ship *it*?") < text.index("Merge?")
+    assert text.index("Ship _it_?") < text.index("Merge?")
     assert "For Bob?" not in text
     assert "Over?" not in text
     assert "Deployer asks" in text

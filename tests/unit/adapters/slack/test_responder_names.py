@@ -77,10 +77,10 @@ async def test_responders_to_notify_are_mentioned_and_not_looked_up(up: Rig) -> 
 
 @pytest.mark.rule("SURFACE-13", "WHO-5")
 async def test_a_reminder_repeats_the_question_and_later_says_who_answered(up: Rig) -> None:
-    ask = await up.submit(APPLY | {"text": "Apply <!channel> *now*?"}, responders=[up.ada.id])
+    ask = await up.submit(APPLY | {"text": "Apply <!channel> _now_?"}, responders=[up.ada.id])
     await up.app.surface.remind(ask, 0)
     [reminder] = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
-    assert "Apply <!channel> *now*?" in up.ada.sees(reminder).text
+    assert "Apply <!channel> _now_?" in up.ada.sees(reminder).text
     assert up.ada.sees(reminder).mentions == [up.ada.id]
     await up.app.service.update(ask.id, lambda latest, _: Change(replace(latest, reminded=1), ()))
     await up.ada.click(up.live(ask), LABELS.yes)

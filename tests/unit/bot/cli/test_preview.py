@@ -125,7 +125,7 @@ def test_the_page_shows_both_platforms_and_escapes_an_agents_text(
     for surface in ("Slack", "Discord", "Web page"):
         assert text.count(f"<figcaption>{surface}") == 3
     assert "<b>one</b>" not in text
-    assert "Pick &lt;b&gt;one&lt;/b&gt; *bold* _it_ &amp; go" in text
+    assert "Pick &lt;b&gt;one&lt;/b&gt; bold _it_ &amp; go" in text
     assert "<first>" not in text
     assert "no 39" in text
     assert "&#34;blocks&#34;" in text
