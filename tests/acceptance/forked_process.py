@@ -28,7 +28,9 @@ from typing import Any, Final
 from answerback.dialects.installed import call_rules, installed_dialects
 from answerback.runtime.config import settings_type
 from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.stores import installed_stores
 from answerback_agents.cli import main
+from answerback_base.entry_points import all_entry_points
 from tests.meta.project import PYTHONPATH
 
 CLOCK_OFF: Final = "CLOCK_OFF"
@@ -244,7 +246,8 @@ def _honour_pythonpath() -> None:
     paths = os.environ["PYTHONPATH"].split(os.pathsep)
     if more := [path for path in paths if path not in sys.path]:
         sys.path[:0] = more
-        for discovered in (installed_plugins, installed_dialects, call_rules):
+        found_once = (all_entry_points, installed_plugins, installed_dialects, installed_stores)
+        for discovered in (*found_once, call_rules, main.installed_commands):
             discovered.cache_clear()
 
 
