@@ -74,6 +74,33 @@ def test_a_list_does_not_tell_who_sees_a_channel() -> None:
     assert may_act.admitted(direct, LISTED) == ("ann", ANYONE)
 
 
+def test_while_answers_wait_for_confirmation_those_who_answer_are_listed_apart() -> None:
+    ask = asked(confirmers=("eve",))
+    waiting = replace(ask, walk=replace(ask.walk, phase=Phase.CONFIRMATION, at=None))
+    assert may_act.admitted(waiting, None) != ("ann", ANYONE)
+    assert may_act.admitted(waiting, None, answering=True) == ("ann", ANYONE)
+    assert may_act.admitted(waiting, LISTED, answering=True) == ("ann",)
+
+
+@pytest.mark.rule("CONFIRM-3")
+def test_who_has_an_account_elsewhere_confirms_with_it_once_it_is_settled() -> None:
+    people = People({"gus": ("web:gus",)})
+    mail = Person(surface="mail", user_id="gus")
+    people.update_links([AccountLink(account=mail, page=GUS_ON_THE_WEB, credential="", at=1_000.0)])
+    settled = 1_000.0 + SETTLES_AFTER
+    ask = asked(confirmers=("eve",), confirmers_elsewhere=("mail:gus",))
+    waiting = replace(ask, walk=replace(ask.walk, phase=Phase.CONFIRMATION, at=None))
+    for person in (GUS_ON_THE_WEB, mail):
+        actor = Actor(person, ids=())
+        assert may_act.confirms_from_elsewhere(actor, waiting, people)
+        assert not may_act.confirms_from_elsewhere(actor, ask, people), "nothing is to be confirmed"
+        assert may_act.refused_to_confirm(actor, ask, people, settled) is not None
+        for at, code in ((settled, None), (settled - 1.0, refusals.LINKED_RECENTLY.code)):
+            assert code_of(may_act.refused_to_confirm(actor, waiting, people, at)) == code
+    stranger = Actor(Person(surface="mail", user_id="eve"), ids=())
+    assert not may_act.confirms_from_elsewhere(stranger, waiting, people)
+
+
 def being_moved(revision: int, old_message_shows: int) -> Ask:
     """Return an ask that still has its message where it was."""
     place = PlaceBefore(
