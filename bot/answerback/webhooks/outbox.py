@@ -269,8 +269,9 @@ class WebhookDispatcher:
         lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
         saving: list[Awaitable[object]] = [self._save_result(stored, result, lines)]
         if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
-            saving.append(self.save_seen([stored.delivery.ask_id], SeenState.SEEN))
-        await asyncio.gather(*saving)  # which a store commits together
+            # First: it submits its change a step later, and a store commits together what comes at once.
+            saving.insert(0, self.save_seen([stored.delivery.ask_id], SeenState.SEEN))
+        await asyncio.gather(*saving)
 
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
         """Whether the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends it."""
