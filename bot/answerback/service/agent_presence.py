@@ -138,12 +138,12 @@ class AgentPresence:
         """Store what is due now; return when to run next, by the monotonic clock (None: no ask is tracked)."""
         now = self._clock.monotonic()
         for departures, grace in self._departures():
-            for ask_id in _ids_due(departures, grace, now):
+            for ask_id in _ids_until(departures, now - grace):
                 if departures.pop(ask_id, None) is not None:
                     await self._store(ask_id, attended=self._absent_state)
                     if self.has_waiter(ask_id):  # they have come back in the meantime
                         await self._store(ask_id, attended=True)
-        for ask_id in _ids_due(self._renewed, LEASE / 2, now):
+        for ask_id in _ids_until(self._renewed, now - LEASE / 2):
             await self.renew(ask_id)
         earliest = ((self._renewed, LEASE / 2), *self._departures())
         return min(
@@ -217,9 +217,6 @@ class _TrackedWait:
         self._presence.remove_waiter(self._ask_id, cut_off=error is not None)
 
 
-def _ids_due(times: dict[str, float], rest: float, now: float) -> list[str]:
-    """The ids whose time is at least ``rest`` seconds ago; the dict is ordered by time.
-
-    The sum is the one that `run_once` returns: rounded in another way, what it calls due would not be due here.
-    """
-    return [ask_id for ask_id, _ in takewhile(lambda each: each[1] + rest <= now, times.items())]
+def _ids_until(times: dict[str, float], at: float) -> list[str]:
+    """The ids whose time is not after ``at``; the dict is ordered by time."""
+    return [ask_id for ask_id, _ in takewhile(lambda each: each[1] <= at, times.items())]
