@@ -76,8 +76,9 @@ class _Visit:
 
     def _is_elsewhere(self, ask: Ask) -> bool:
         """Whether the visitor is one of those who may confirm and have no account where the ask is shown."""
-        accounts = self.people.accounts_of(self.person) if self.person else ()
-        return is_account_elsewhere(ask, accounts)
+        if self.person is None or not ask.confirmers_elsewhere:
+            return False
+        return is_account_elsewhere(ask, self.people.accounts_of(self.person))
 
     def is_theirs(self, ask: Ask) -> bool:
         """Whether the ask stands in the visitor's inbox, or would if it had not ended."""
@@ -409,7 +410,7 @@ class AskPages:
         ask = await self._site.service.get(visit.ask_id)
         if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
             return None
-        still = None if ask is None else as_still_open(ask)
+        still = None if ask is None or ask.before is None else as_still_open(ask)
         if still is not None and still.destination.surface == NAME:
             ask = still  # nobody can see it elsewhere yet
         return ask if ask is not None and visit.may_read(ask) else None

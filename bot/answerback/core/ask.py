@@ -251,7 +251,7 @@ class Ask(StrictDataclass):
     @property
     def escalates_at(self) -> float | None:
         """When an open ask is escalated; None: never, or not before a move has ended and its old message is a note."""
-        escalation = self.escalation
+        escalation = self.escalation if self.accounts_refused else self.request.escalation
         if escalation is None or self.escalated or self.is_moving:
             return None
         return self.created_at - self.set_back + escalation.after

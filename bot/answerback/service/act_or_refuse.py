@@ -33,7 +33,7 @@ from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service import decisions, may_act, question_routing, record_wire
-from answerback.service.decisions import Row, Situation, Who
+from answerback.service.decisions import TABLE, UNRESOLVED, Row, Situation, Who
 from answerback.service.handing_over import NeedsPerson, Taker, look_up_taker
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
@@ -360,7 +360,7 @@ class AskActions:
             return Decision(None, Rejected(RejectReason.NOT_FOUND, ask))
         actor = self._where_asked(actor, ask)
         action = intent.wanted
-        row = decisions.row_of(action)
+        row = TABLE.get(type(action), UNRESOLVED)
         if (refused := self._refused(intent, row, actor, ask)) is not None:
             return Decision(None, refused)
         if action is None:
@@ -370,7 +370,7 @@ class AskActions:
             if isinstance(resolved, intents.Unclear):
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
-            action, row = resolved, decisions.row_of(resolved)
+            action, row = resolved, TABLE[type(resolved)]
         surface = self._commits.surfaces.get(ask.destination.surface)
         situation = Situation(ask, actor, taker, now, self._commits.people, surface)
         change = decisions.decide(action, row, situation)
@@ -411,8 +411,11 @@ class AskActions:
         """Refuse an ended ask, a person who may not act, a revision that is not the current one, or another chat."""
         if not ask.open and not row.is_for_ended:
             return Rejected(RejectReason.ENDED, ask)
-        is_elsewhere = may_act.confirms_from_elsewhere(actor, ask, self._commits.people)
-        if is_elsewhere and row.who is not Who.RESPONDERS:
+        if (
+            ask.confirmers_elsewhere
+            and row.who is not Who.RESPONDERS
+            and may_act.confirms_from_elsewhere(actor, ask, self._commits.people)
+        ):
             return self._refused_as_outdated(intent, ask)
         if actor.ids == ():
             problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)

@@ -29,7 +29,7 @@ from answerback.core.clarification import AskBack
 from answerback.core.controls import offers_to_remember
 from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
-from answerback.core.intents import RequestedAction, ResolvedAction
+from answerback.core.intents import ResolvedAction
 from answerback.core.people import People
 from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.walker import Refused
@@ -79,11 +79,6 @@ class Row:
     """Whether it concerns asks that have ended, and not open ones."""
     moves_on: bool = True
     """Whether another question may follow, which perhaps nobody has to be asked."""
-
-
-def row_of(action: RequestedAction | None) -> Row:
-    """Return the row of an action, or of what a person wants before it is resolved to one."""
-    return TABLE.get(type(action), UNRESOLVED)
 
 
 def decide(

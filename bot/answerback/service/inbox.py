@@ -126,7 +126,7 @@ def concerns(ask: Ask, person: Person, people: People) -> bool:
 
 def was_asked(ask: Ask, person: Person, people: People) -> bool:
     """Whether a person, by any of their accounts, is among those who answer or confirm an ask, without any group."""
-    if is_account_elsewhere(ask, people.accounts_of(person)):
+    if ask.confirmers_elsewhere and is_account_elsewhere(ask, people.accounts_of(person)):
         return True
     actors = map(_actor_with, people.accounts_of(person))
     return any(_is_named(ask, ask.participants, each) for each in actors)
