@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Locator, Page, expect
 
 from answerback.core.ask import Ask
@@ -29,8 +28,10 @@ LABELS = Labels()
 async def with_undo(browser: Browser, site: Site) -> AsyncIterator[Page]:
     """Open the inbox, where time stands still, and turn on that decisions can be undone."""
     async with tab(browser) as page:
-        await page.clock.install()
+        await page.clock.install(time=1_000)
+        await page.clock.pause_at(2_000)
         await page.goto(site.url + INBOX)
+        await settle(page)
         await page.get_by_role("button", name=LABELS.undo_on).click()
         await settle(page)
         yield page
@@ -70,8 +71,6 @@ async def test_a_decision_is_sent_after_some_seconds_and_the_next_prompt_is_open
         await expect(page.locator(".detail #question")).to_have_text("Run make b")
         await expect(row(page, "Run make a")).to_contain_text(LABELS.sending)
         await expect(page.locator(".waiting")).to_have_text("")
-        found = await Axe().run(page)
-        assert found.response["violations"] == []
         await row(page, "Run make a").locator("a").click()  # what is being sent cannot be opened
         await expect(page.locator(".detail #question")).to_have_text("Run make b")
         assert await values(web_site, asks) == [[], []]
