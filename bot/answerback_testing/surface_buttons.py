@@ -169,8 +169,10 @@ class ButtonsContract:
     async def test_the_markdown_of_a_question_is_drawn_and_its_labels_have_no_marks(
         self, stage: Stage, ada: HasButtons
     ) -> None:
-        options = (Option(value="a", label="**A** (`cheap`)"), Option(value="b", label="B"))
-        ask = await see(stage, ada, choice(*options).model_copy(update={"text": COMPARING}))
+        asked = choice(
+            Option(value="a", label="**A** (`cheap`)"), Option(value="b", label="B")
+        ).model_copy(update={"text": COMPARING})
+        ask = await see(stage, ada, asked)
         labels = [each.label for each in ada.buttons() if each.answers]
         assert labels == ["A (cheap)", "B"]
         shown = ada.seen_at_once()
