@@ -164,10 +164,10 @@ class Receiver:
 
     async def _handle(self, request: web.Request) -> web.Response:
         body = await request.json()
-        if self._loop.time() < self.failing_until:
-            return web.Response(status=503)
+        fails = self._loop.time() < self.failing_until
         plan = self._evidence.plans[f"call-{request.match_info['number']}"]
         self._loop.machine.note(f"{plan.key} webhook {body['type']}")
-        report = Report(self._loop.time(), "webhook", body["data"], request.headers["webhook-id"])
+        way = "refused webhook" if fails else "webhook"
+        report = Report(self._loop.time(), way, body["data"], request.headers["webhook-id"])
         self._evidence.tell(plan, report)
-        return web.Response(status=204)
+        return web.Response(status=503 if fails else 204)

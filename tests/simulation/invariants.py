@@ -66,13 +66,13 @@ def _told(evidence: Evidence) -> Iterator[str]:
             if stored is None:
                 continue
             if report.ask["status"] == "open":
-                if report.way == "webhook":
+                if report.webhook_id:
                     yield f"TOLD: {key} had a webhook while it was open"
                 if plan.due and report.ask["answers"]:
                     yield f"CONFIRM: {key} told its answers before they were confirmed"
             elif any(report.ask[name] != stored[name] for name in _OUTCOME):
                 yield f"TOLD: {key} was told another outcome ({report.way}) than is stored"
-            if report.way != "webhook":
+            if not report.webhook_id:
                 if report.ask["revision"] < last:
                     yield f"KEPT: {key} went back from revision {last} to {report.ask['revision']}"
                 last = max(last, report.ask["revision"])
@@ -183,7 +183,7 @@ def _said(line: Json, options: dict[str, list[str]] | None) -> Iterator[tuple[st
 def _webhooks(evidence: Evidence) -> Iterator[str]:
     """WEBHOOK: one outcome has one webhook, with the same id on every try."""
     for key, plan in evidence.plans.items():
-        sent = [report for report in evidence.reports.get(key, ()) if report.way == "webhook"]
+        sent = [report for report in evidence.reports.get(key, ()) if report.webhook_id]
         ids = {report.webhook_id for report in sent}
         if plan.has_webhook and len(ids) > 1:
             yield f"WEBHOOK: the outcome of {key} had {len(ids)} ids"
