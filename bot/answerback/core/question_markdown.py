@@ -9,7 +9,6 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from answerback.core import markdown
 from answerback.core.form import Form, Question
 
 _CACHED: Final = 128
@@ -63,6 +62,10 @@ def divide(text: str) -> Divided:
     """Divide a question's text: its last paragraph is the question, or else its first one, which is then repeated."""
     if not MARKS.search(text):
         return Divided("", text)
+    from answerback.core import (
+        markdown,
+    )  # its parser takes commands that show nothing 5 MB and 40 modules
+
     blocks = markdown.parse(text)
     if all(isinstance(each, markdown.Paragraph) for each in blocks):
         return Divided("", without_marks(text))

@@ -107,12 +107,12 @@ async def test_the_keys_that_a_page_names_do_something_on_it(
 
 
 @pytest.mark.rule("WEB-6", "WEB-12")
-async def test_arrow_keys_are_named_once_there_is_a_question_to_move_to(
+async def test_arrow_keys_are_named_where_there_is_a_question_to_move_to(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(name="question", arguments=REVIEWED)
     page = await visitor.open(path(ask))
-    assert LABELS.keys_move not in page.text
+    assert LABELS.keys_move in page.text
     page = await visitor.press(page, path(ask), "answer", {"choice": "0"})
     assert LABELS.keys_move in page.text
     page = await visitor.press(page, path(ask), "answer", {"choice": "0"})

@@ -23,10 +23,13 @@ async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -
             async with http.get(ask["thread"]["url"], headers=headers) as response:
                 assert response.status == 200
                 assert "Apply the proposed migration?" in await response.text()
-            for path in ("/v1/asks", f"/v1/asks/{ask['id']}", "/", "/mcp", "/metrics", "/healthz"):
+            for path in ("/v1/asks", f"/v1/asks/{ask['id']}", "/mcp", "/metrics", "/healthz"):
                 async with http.get(public + path) as response:
                     assert response.status == 404, path
                     assert response.content_type == "application/problem+json"
+            async with http.get(public + "/") as response:  # which people open in a browser
+                assert response.status == 404
+                assert response.content_type == "text/html"
 
 
 @pytest.mark.rule("API-21")

@@ -194,7 +194,7 @@ def test_typed_text_confirms_nothing() -> None:
     form = ask.form.model_copy(update={"confirmation": ConfirmationRule(due=1)})
     request = ask.request.model_copy(update={"form": form})
     waiting = replace(ask, request=request, walk=Walk(phase=Phase.CONFIRMATION))
-    expected = "The answers are waiting for confirmation: press Confirm or Object."
+    expected = "The answers are waiting for confirmation: press Confirm or Reject."
     assert parse_typed_answer(waiting, "Confirm", Labels()) == UnclearText(expected)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.core.question_markdown import without_marks
 from answerback.core.view import view_of
 from answerback.presentation.attribution import utc_time
 from answerback.runtime.plugins import installed_plugins
@@ -56,7 +57,7 @@ def test_the_question_stands_above_what_it_is_about(chat: str) -> None:
 def test_each_choice_stands_once(chat: str, name: str) -> None:
     texts = texts_in(previewed(chat, KINDS[name]))
     for option in KINDS[name].form.questions[0].options:
-        assert texts.count(one_line(option.label)) == 1
+        assert texts.count(one_line(without_marks(option.label))) == 1
 
 
 @pytest.mark.rule("CLI-6")
