@@ -81,7 +81,9 @@ def _component(each: Input, value: JsonValue, labels: Labels) -> Json:
 
 
 def _encode(start: FieldEntry) -> JsonValue:
-    return [str(i) for i in start] if isinstance(start, list) else start
+    if isinstance(start, list):
+        return [str(i) for i in start]
+    return None if isinstance(start, tuple) else start  # no form in Discord has rows
 
 
 def _text_input(each: Input, value: JsonValue) -> Json:

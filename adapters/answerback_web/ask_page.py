@@ -33,7 +33,7 @@ from answerback.presentation import wording
 from answerback.presentation.responders import has_done_their_part, missing_groups
 from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
-from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
+from answerback_web.parse import ChangedRows, ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from answerback_web.record import RecordLine
 from answerback_web.render import AskPage
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
@@ -217,7 +217,7 @@ class AskPages:
             return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
         meaning = parse.interpret_post(post, ask, self._site.labels)
         if (
-            isinstance(meaning, InvalidPost | ConfirmEndTurn | KeepTurn)
+            isinstance(meaning, InvalidPost | ConfirmEndTurn | KeepTurn | ChangedRows)
             and post.revision != ask.revision
         ):
             why = RejectReason.STALE if ask.open else RejectReason.ENDED
@@ -229,6 +229,8 @@ class AskPages:
                 return self._confirm(visit, ask, post)
             case KeepTurn():
                 return await self._ask_page(visit, ask, post=post)
+            case ChangedRows():
+                return await self._ask_page(visit, ask, post=meaning.post)
             case _:
                 return await self._act(visit, person, post, meaning)
 

@@ -1,21 +1,25 @@
 """The native inputs of a flat schema, and choices, as plain values for the templates; pure.
 
-Inputs are named by their index (``f0``, ``f1``, …), because a property can have any name.
+Inputs are named by their index (``f0``, ``f1``, …), because a property can have any name. Those of a row have the
+index of its field, the row's key and the index of the column: ``f1.0.2``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
 from markupsafe import Markup
 
 from answerback.core.labels import Labels
+from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import Field, FieldKind
-from answerback.presentation.field_bounds import describe_bounds
+from answerback.presentation.field_bounds import describe_format
+from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_inputs import Input as FormInput
+from answerback.presentation.form_spec import most_rows
 from answerback_base.sanitize import one_line, visible
 from answerback_web import limits
 
@@ -27,6 +31,7 @@ class Widget(StrEnum):
     RADIOS = "radios"
     MENU = "menu"
     CHECKS = "checks"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,14 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """One object of an array; ``key`` is part of the names of its inputs, and stays while other rows come and go."""
+
+    key: str
+    inputs: tuple[Input, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Input:
     id: str
     label: str
@@ -65,8 +78,14 @@ class Input:
     """The keyboard that a phone shows."""
     example: str | None = None
     choices: tuple[Choice, ...] = ()
+    rows: tuple[Row, ...] = ()
+    new_row: Row | None = None
+    """The row that is added on demand."""
+    most_rows: int = 0
 
 
+NEW_ROW: Final = "new"
+"""The key of a row that is not there yet."""
 BOOLEAN_VALUES: Final = ("true", "false")
 """What the choices of a boolean submit."""
 _TYPES: Final = {FieldKind.EMAIL: "email", FieldKind.URI: "url", FieldKind.DATE: "date"}
@@ -78,20 +97,62 @@ _EXAMPLES: Final = {
 }
 
 
-def inputs_of(inputs: Sequence[FormInput], labels: Labels) -> tuple[Input, ...]:
-    return tuple(_input(each, each.field, labels) for each in inputs if each.field is not None)
+def inputs_of(
+    inputs: Sequence[FormInput],
+    labels: Labels,
+    prefix: str = "f",
+    row_keys: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Input, ...]:
+    """Return the inputs as the page shows them.
+
+    Args:
+        row_keys: the keys of the rows that were posted, by the id of their input; None: they are new.
+    """
+    return tuple(
+        _input_of_rows(each, each.field, labels, (row_keys or {}).get(f"{prefix}{each.position}"))
+        if each.field.kind is FieldKind.ROWS
+        else _input(each, each.field, labels, prefix)
+        for each in inputs
+        if each.field is not None
+    )
 
 
-def _input(each: FormInput, field: Field, labels: Labels) -> Input:
+def _input_of_rows(
+    each: FormInput, field: Field, labels: Labels, keys: Sequence[str] | None
+) -> Input:
+    made = _input(each, field, labels, "f")
+    entries = each.start if isinstance(each.start, tuple) else ()
+    names = map(str, range(len(entries))) if keys is None else keys
+    new = entries_from_value(field.columns, None)
+    named = [*zip(names, entries, strict=True), (NEW_ROW, new)]
+    rows = [
+        Row(
+            key,
+            inputs_of(
+                field_inputs(field.columns, row, labels, NO_LIMITS), labels, f"{made.id}.{key}."
+            ),
+        )
+        for key, row in named
+    ]
+    return replace(
+        made,
+        widget=Widget.ROWS,
+        rows=tuple(rows[:-1]),
+        new_row=rows[-1],
+        most_rows=most_rows(field, limits.MAX_ROW_INPUTS),
+    )
+
+
+def _input(each: FormInput, field: Field, labels: Labels, prefix: str) -> Input:
     choices = _choices(each, field, labels)
     text = each.start if isinstance(each.start, str) else ""
     return Input(
-        id=f"f{each.position}",
+        id=f"{prefix}{each.position}",
         label=one_line(each.label),
         description=visible(each.hint) if each.hint else None,
         required=each.required,
         widget=_widget(field, text, len(choices)),
-        bounds=describe_bounds(field, labels),
+        bounds=describe_format(field, labels),
         value=text,
         unseen=each.unseen,
         type=_TYPES.get(field.kind, "text"),

@@ -24,6 +24,8 @@ FILTER_FROM: Final = 12
 """The number of options from which a filter box is offered."""
 RADIOS_UP_TO: Final = 8
 """Up to this many choices of a form field are radio buttons; more are a menu."""
+MAX_ROW_INPUTS: Final = 1_000
+"""Inputs of all rows of a field, far below what a post may have."""
 MAX_ONE_LINE: Final = 200
 """A field whose maximum length is at most this many characters is one line."""
 BUTTON_LABEL: Final = 80

@@ -6,6 +6,7 @@ What a person entered is kept verbatim, so that the page can show it again if it
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -37,7 +38,11 @@ from answerback.core.intents import ResolvedAction
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
 from answerback.core.person import Person
-from answerback.core.schema_field_values import FieldEntry, parse_json_answer
+from answerback.core.schema_field_values import (
+    FieldEntry,
+    is_blank_row,
+    parse_json_answer,
+)
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.too_late import TryAgain
 from answerback.core.typed_text import is_blank
@@ -52,6 +57,8 @@ OTHER = "other"
 """The value of the last choice, "Something else…"; the other choices' values are option indexes."""
 
 
+_FIELD: Final = re.compile(r"f\d+(\.\d+\.\d+)?", re.ASCII)
+"""The name of an input of a schema, perhaps in a row."""
 _QUESTION_FIELDS: Final = ("revision", "at")
 """The fields that identify the question that a page showed."""
 _ASK_BACK_FIELDS: Final = frozenset({"do", "ask_back", *_QUESTION_FIELDS})
@@ -82,6 +89,10 @@ class PageAction(StrEnum):
     SUBMIT = "submit"
     CONFIRM = "confirm"
     EDIT = "edit"
+    ADD_ROW = "add_row"
+    """Followed by a colon and the id of the field of rows. The page is shown again, as it was left but for the row."""
+    REMOVE_ROW = "remove_row"
+    """Followed by a colon, the id of the field of rows, a dot and the row's key."""
     GRANT = "grant"
     """Allow once, and again for a while."""
     REVOKE = "revoke"
@@ -139,7 +150,14 @@ class KeepTurn:
     """The person did not confirm; the page is shown as they left it."""
 
 
-PostMeaning: TypeAlias = ResolvedAction | InvalidPost | ConfirmEndTurn | KeepTurn
+@dataclass(frozen=True, slots=True)
+class ChangedRows:
+    """The person added or removed a row without JavaScript; the page is shown with what they entered."""
+
+    post: Post
+
+
+PostMeaning: TypeAlias = ResolvedAction | InvalidPost | ConfirmEndTurn | KeepTurn | ChangedRows
 
 
 def parse_post(body: bytes) -> Post | None:
@@ -164,7 +182,7 @@ def parse_post(body: bytes) -> Post | None:
 def typed_texts(post: Post) -> tuple[str, ...]:
     """Return the texts a person typed into a page, whichever question it showed."""
     names = [name for name in post.fields if name in _TEXT_FIELDS]
-    names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
+    names += [name for name in post.fields if _FIELD.fullmatch(name)]
     texts = [post.first(name) for name in names]
     return tuple(
         t for t in texts if not is_blank(t) and not t.isdecimal() and t not in BOOLEAN_VALUES
@@ -211,6 +229,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
         ):
             question = _question_at(post.first("at"), ask)  # a stale page's is not the open one
             return _answer(post, do, question, labels) if question else _unknown(labels)
+        case PageAction.ADD_ROW | PageAction.REMOVE_ROW:
+            return ChangedRows(_with_changed_rows(post))
         case PageAction.GRANT:
             return _grant(post, ask, labels)
         case PageAction.ASK_BACK:
@@ -221,10 +241,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             return Reply(text=post.first("reply") or None)
         case PageAction.OBJECT:
             return Object(text=post.first("reply") or None)
-        case PageAction.END_TURN:
-            return ConfirmEndTurn()
-        case PageAction.STAY:
-            return KeepTurn()
+        case PageAction.END_TURN | PageAction.STAY:
+            return ConfirmEndTurn() if do is PageAction.END_TURN else KeepTurn()
         case PageAction.NEXT | PageAction.EDIT:
             return _move(post, ask, labels)
         case _:
@@ -319,7 +337,7 @@ def chosen_values(post: Post) -> tuple[str, ...]:
 
 
 def _schema_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
-    fields = None if "json" in post.fields else fields_from_schema(question.json_schema)
+    fields = None if "json" in post.fields else fields_from_schema(question.json_schema, rows=True)
     if fields is None:
         value = parse_json_answer(post.first("json"))
         return InvalidPost((value,)) if isinstance(value, Problem) else Answer(value=value)
@@ -328,7 +346,46 @@ def _schema_answer(post: Post, question: Question, labels: Labels) -> Action | I
     return InvalidPost(answer) if isinstance(answer, tuple) else answer
 
 
+def row_keys(post: Post, name: str) -> list[str]:
+    """Return the keys of the rows of a field in a post, in order."""
+    sent = dict.fromkeys(post.all_values(f"{name}.row"))
+    return [key for key in sent if key.isascii() and key.isdecimal() and len(key) < 10]
+
+
+def filled_row_keys(post: Post, name: str, field: Field) -> list[str]:
+    """Return the keys of those rows in which something is entered: the others are not sent."""
+    keys = row_keys(post, name)
+    return [key for key in keys if not is_blank_row(field, _row(post, name, key, field))]
+
+
+def _row(post: Post, name: str, key: str, field: Field) -> dict[str, FieldEntry]:
+    row: dict[str, FieldEntry] = {}
+    for i, column in enumerate(field.columns):
+        entry = _entry(post, f"{name}.{key}.{i}", column)
+        is_answer = column.kind is FieldKind.BOOLEAN and isinstance(entry, list)
+        row[column.name] = entry == [0] if is_answer else entry
+    return row
+
+
+def added_row(post: Post) -> str | None:
+    """Return the name of the field to which a row was added."""
+    return post.first("do").partition(":")[2] if post.do is PageAction.ADD_ROW else None
+
+
+def _with_changed_rows(post: Post) -> Post:
+    """Return a post with one row more, or one less."""
+    name, _, key = post.first("do").partition(":")[2].partition(".")
+    keys = row_keys(post, name)
+    if post.do is PageAction.REMOVE_ROW:
+        keys = [each for each in keys if each != key]
+    else:
+        keys.append(str(max(map(int, keys), default=-1) + 1))
+    return replace(post, fields={**post.fields, f"{name}.row": tuple(keys)})
+
+
 def _entry(post: Post, name: str, field: Field) -> FieldEntry:
+    if field.kind is FieldKind.ROWS:
+        return tuple(_row(post, name, key, field) for key in row_keys(post, name))
     if field.kind is FieldKind.BOOLEAN:
         text = post.first(name)
         return [BOOLEAN_VALUES.index(text)] if text in BOOLEAN_VALUES else None

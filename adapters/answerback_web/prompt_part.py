@@ -12,9 +12,10 @@ from pydantic import JsonValue
 from answerback.core.form import MAX_LABEL, MAX_TEXT, AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import ambiguous_positions
-from answerback.core.schema_field_values import entries_from_value
+from answerback.core.schema_field_values import FieldEntry, entries_from_value
 from answerback.core.view import Prompt
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
+from answerback.presentation.form_inputs import Input as FormInput
 from answerback.presentation.form_spec import json_shape, json_start, native_fields
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.option_controls import OptionLimits
@@ -217,7 +218,7 @@ def _note(prompt: Prompt, entered: Post | None) -> str:
 
 
 def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: Labels) -> PromptPart:
-    fields = native_fields(prompt)
+    fields = native_fields(prompt, rows=limits.MAX_ROW_INPUTS)
     if fields is None:
         start = json_start(prompt)
         shape = "" if start else json_shape(prompt, labels)
@@ -236,5 +237,20 @@ def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: La
     inputs = field_inputs(fields, entries, labels, NO_LIMITS)
     if post:
         entered = parse.parse_entries(post, fields)
-        inputs = tuple(replace(each, start=entered[each.id]) for each in inputs)
+        added = parse.added_row(post)
+        inputs = tuple(
+            replace(
+                each, start=_with_added(each, entered[each.id], is_added=f"f{each.id}" == added)
+            )
+            for each in inputs
+        )
+        keys = {f"f{i}": parse.row_keys(post, f"f{i}") for i in range(len(fields))}
+        return replace(part, inputs=form_inputs.inputs_of(inputs, labels, row_keys=keys))
     return replace(part, inputs=form_inputs.inputs_of(inputs, labels))
+
+
+def _with_added(each: FormInput, entry: FieldEntry, *, is_added: bool) -> FieldEntry:
+    """Return what was entered, with the defaults of the row that was added last."""
+    if not is_added or each.field is None or not isinstance(entry, tuple):
+        return entry
+    return (*entry[:-1], entries_from_value(each.field.columns, None))

@@ -19,7 +19,7 @@ from answerback.core.form import AnswerType
 from answerback.core.granting import describe_offer
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
-from answerback.core.schema_fields import fields_from_schema
+from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.secrecy import view_for_agent
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import Person, question_index
@@ -29,7 +29,7 @@ from answerback.presentation.form_spec import Entry, field_index, native_fields,
 from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
 from answerback_base.sanitize import one_line, visible
-from answerback_web import form_inputs, limits, people_text, question_context
+from answerback_web import form_inputs, limits, parse, people_text, question_context
 from answerback_web.form_inputs import Input
 from answerback_web.parse import PageAction, Post, parse_entries
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
@@ -351,13 +351,28 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
     question = prompt.question
     if pointer in {"/text", "/note"}:
         return {"/text": "other", "/note": "note"}[pointer]
-    fields = native_fields(prompt) if question.json_schema is not None else None
+    is_schema = question.json_schema is not None
+    fields = native_fields(prompt, rows=limits.MAX_ROW_INPUTS) if is_schema else None
     if fields is not None:
         index = field_index(fields, pointer)
-        return None if index is None else f"f{index}"
+        if index is None or fields[index].kind is not FieldKind.ROWS or post is None:
+            return None if index is None else f"f{index}"
+        return _target_in_rows(
+            pointer.removeprefix(fields[index].pointer), f"f{index}", fields[index], post
+        )
     return {
         AnswerType.TEXT: "text",
         AnswerType.SCHEMA: "json",
         AnswerType.SELECT: "choices",
         AnswerType.MULTI_SELECT: "choices",
     }.get(question.answer_type)
+
+
+def _target_in_rows(rest: str, name: str, field: Field, post: Post) -> str:
+    """Return the id of the input in a row, or else of all rows, that the rest of a pointer leads to."""
+    _, number, *within = rest.split("/", 2) if rest else ("", "")
+    keys = parse.filled_row_keys(post, name, field)
+    column = field_index(field.columns, f"/{within[0]}") if within else None
+    if column is None or not number.isdecimal() or int(number) >= len(keys):
+        return name
+    return f"{name}.{keys[int(number)]}.{column}"

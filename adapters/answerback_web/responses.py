@@ -48,6 +48,7 @@ _TYPES: Final = {
     "page.css": "text/css",
     "channel.js": "text/javascript",
     "undo.js": "text/javascript",
+    "rows.js": "text/javascript",
     "drafts.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",

@@ -18,6 +18,7 @@ from answerback.core.clarification import AskBack
 from tests.browser.conftest import page_of, tab
 from tests.browser.kinds import KINDS
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
+from tests.browser.test_form_rows import GIVEN, ROWS
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT
 from tests.unit.adapters.web.test_people import ALICE, ALICES
 
@@ -177,6 +178,9 @@ STATES: Final[dict[str, State]] = {
     "a text": asking({**TEXT, "context": "See `this`."}),
     "a form": asking(FLAT),
     "a form with mistakes": asking(FLAT, press=".answers .primary", shows=".summary"),
+    "rows": asking(
+        {"id": "s", "text": "Which?", "answer_type": "schema", "schema": ROWS, "default": GIVEN}
+    ),
     "json": asking(JSON_ONLY),
     "the reply": asking(TEXT, press="details.reply summary"),
     "the end of the turn": asking(TEXT, press="button[value=end_turn]"),

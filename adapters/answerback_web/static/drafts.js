@@ -31,6 +31,7 @@ const drafts = (() => {
   }
 
   function fill(within, entered) {
+    formRows.match(within, entered.map(([name]) => name));
     for (const [name, value, state] of entered) {
       const control = controls(within).find((each) => each.name === name && (value === null || each.value === value));
       if (!control) continue;

@@ -309,6 +309,7 @@
 
   // Copies what was entered in the old form into the new one.
   function copyInput(from, to) {
+    formRows.match(to, Array.from(from.elements, (each) => each.name));
     for (const oldControl of from.elements) {
       if (!oldControl.matches("textarea, select, input:not([type=hidden])")) continue;
       const newControl = counterpart(oldControl, to);

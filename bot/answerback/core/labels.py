@@ -253,6 +253,11 @@ class Labels(DecisionLabels, MessageLabels):
         "No device gets notifications yet. Turn them on beside the list of what is waiting."
     )
     remove: str = "Remove"
+    row: str = "Row"
+    """Followed by its number."""
+    add_row: str = "Add a row"
+    remove_row: str = "Remove row"
+    """Followed by its number."""
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
     share_title: str = "Share"

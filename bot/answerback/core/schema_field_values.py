@@ -22,8 +22,9 @@ from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, Field
 from answerback.core.typed_text import is_blank
 from answerback_base import strict_json
 
-FieldEntry: TypeAlias = str | bool | list[int] | None
-"""The content of one field: text, a yes or no, or the indexes of the chosen options; None: left empty."""
+FieldEntry: TypeAlias = "str | bool | list[int] | tuple[Mapping[str, FieldEntry], ...] | None"
+"""The content of one field: text, a yes or no, the indexes of the chosen options, or rows of entries by the name of
+their column; None: left empty."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,300}", re.ASCII)
 _NUMBER: Final = re.compile(
@@ -76,14 +77,34 @@ def value_from_entries(
     problems: list[Problem] = []
     for each in fields:
         entry = entries.get(each.name)
-        parsed = _value_if_empty(each) if _is_empty(each, entry) else _value(each, entry)
+        parsed: _Parsed | Problem | tuple[Problem, ...]
+        if _is_empty(each, entry):
+            parsed = _value_if_empty(each)
+        elif isinstance(entry, tuple):
+            parsed = _rows(each, entry)
+        else:
+            parsed = _value(each, entry)
         if isinstance(parsed, Problem):
             problems.append(parsed)
+        elif isinstance(parsed, tuple):
+            problems += parsed
         elif parsed is not _ABSENT:
             value[each.name] = parsed.value
     if problems:
         return tuple(problems)
     return value[fields[0].name] if fields and fields[0].is_whole else value
+
+
+def is_blank_row(field: Field, row: Mapping[str, FieldEntry]) -> bool:
+    """Whether nothing is entered in a row, which therefore counts as none."""
+    return all(_is_empty(column, row.get(column.name)) for column in field.columns)
+
+
+def can_hold(field: Field, value: JsonValue) -> bool:
+    """Whether a field of rows shows this value without losing any of it, so that it is sent as it came."""
+    read = value_from_entries((field,), {field.name: _entry(field, value)})
+    whole: JsonValue = value if field.is_whole else {field.name: value}
+    return not isinstance(read, tuple) and json_value_key(read) == json_value_key(whole)
 
 
 def placeholder(field: Field) -> str:
@@ -122,6 +143,11 @@ def _entry(field: Field, value: JsonValue) -> FieldEntry:
         return None
     if field.kind is FieldKind.CHOICES:
         return _choice_indexes(field, value if isinstance(value, list) else [])
+    if field.kind is FieldKind.ROWS:
+        objects = [
+            each for each in (value if isinstance(value, list) else []) if isinstance(each, dict)
+        ]
+        return tuple(entries_from_value(field.columns, each) for each in objects)
     if field.kind is FieldKind.CHOICE:
         return _choice_indexes(field, [value]) or None
     if field.kind is FieldKind.BOOLEAN:
@@ -141,15 +167,19 @@ def _is_empty(field: Field, entry: FieldEntry) -> bool:
         return not entry or (
             is_blank(entry) and not (field.kind is FieldKind.TEXT and entry.isspace())
         )
+    if isinstance(entry, tuple):
+        return all(is_blank_row(field, row) for row in entry)
     return entry is None or entry == []
 
 
 def _value_if_empty(field: Field) -> _Parsed | Problem:
     if field.nullable and (field.required or field.default is not None):
         return _Parsed(None)
+    if field.kind is FieldKind.ROWS and field.default is not None and field.min_items == 0:
+        return _Parsed([])  # its rows were removed
     if not field.required:
         return _ABSENT
-    if field.kind is FieldKind.CHOICES and field.min_items == 0:
+    if field.kind in {FieldKind.CHOICES, FieldKind.ROWS} and field.min_items == 0:
         return _Parsed([])
     if field.kind is FieldKind.TEXT and field.default == "":
         return _Parsed("")
@@ -160,6 +190,8 @@ def _value_if_empty(field: Field) -> _Parsed | Problem:
             text = "needs a choice"
         case FieldKind.CHOICES:
             text = f"needs at least {_count(field.min_items, 'choice')}"
+        case FieldKind.ROWS:
+            text = f"needs at least {_count(field.min_items, 'row')}"
         case _:
             text = f"is required: {_expected(field)}" if _expected(field) else "is required"
     return _problem(field, "required", text)
@@ -175,6 +207,34 @@ def _value(field: Field, entry: FieldEntry) -> _Parsed | Problem:
     if field.kind in TEXT_KINDS and isinstance(entry, str):
         return _string(field, entry)
     return _problem(field, "wrong_type", "could not be read: enter it again")
+
+
+def _rows(
+    field: Field, entry: tuple[Mapping[str, FieldEntry], ...]
+) -> _Parsed | Problem | tuple[Problem, ...]:
+    """Return the objects of the rows in which something is entered."""
+    rows = [row for row in entry if not is_blank_row(field, row)]
+    if len(rows) < field.min_items:
+        return _problem(field, "too_few", f"needs at least {_count(field.min_items, 'row')}")
+    if field.max_items is not None and len(rows) > field.max_items:
+        return _problem(field, "too_many", f"takes at most {_count(field.max_items, 'row')}")
+    values: list[JsonValue] = []
+    problems: list[Problem] = []
+    for number, row in enumerate(rows):
+        read = value_from_entries(field.columns, row)
+        if not isinstance(read, tuple):
+            values.append(read)
+            continue
+        problems += [
+            each.model_copy(
+                update={
+                    "pointer": f"{field.pointer}/{number}{each.pointer}",
+                    "message": f"{field.title} {number + 1}: {each.message}",
+                }
+            )
+            for each in read
+        ]
+    return tuple(problems) if problems else _Parsed(values)
 
 
 def _choice(field: Field, entry: list[int]) -> _Parsed | Problem:

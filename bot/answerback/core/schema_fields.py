@@ -1,9 +1,9 @@
 """Turn a flat JSON Schema into a list of input fields. Pure; for their entries see `schema_field_values`.
 
 Every surface builds its native inputs from these. A schema is flat if it is a text, a number, a boolean, a choice, an
-array of choices, or an object with such properties. A schema that fields cannot represent faithfully (nesting,
-conditions, combinations) has no fields and is answered as JSON. Fields only narrow what can be entered: the whole value
-must still be checked against the schema afterwards.
+array of choices, or an object with such properties. Surfaces that show rows take arrays of flat objects, too. A schema
+that fields cannot represent faithfully (nesting, conditions, combinations) has no fields and is answered as JSON.
+Fields only narrow what can be entered: the whole value must still be checked against the schema afterwards.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class FieldKind(StrEnum):
     """One of ``choices``; its entry is a list of one index."""
     CHOICES = "choices"
     """Any of ``choices``, without duplicates."""
+    ROWS = "rows"
+    """Any number of flat objects, each with a value for each of ``columns``."""
 
 
 TEXT_KINDS: Final = frozenset(
@@ -77,6 +79,7 @@ class Field:
     default: JsonValue = None
     example: str | None = None
     """The schema's first example of a text."""
+    columns: tuple[Field, ...] = ()
     is_whole: bool = False
     """Whether this field is the whole value, since the schema does not describe an object."""
 
@@ -125,43 +128,55 @@ class _NotFlatError(Exception):
     """The schema has a part that no field can represent."""
 
 
-def fields_from_schema(schema: JsonValue) -> tuple[Field, ...] | None:
-    """Return the fields of a usable schema in its order, or None if it is not flat and has to be answered as JSON."""
+def fields_from_schema(schema: JsonValue, *, rows: bool = False) -> tuple[Field, ...] | None:
+    """Return the fields of a usable schema in its order, or None if it is not flat and has to be answered as JSON.
+
+    Args:
+        rows: whether an array of flat objects is a field of rows.
+    """
     if not isinstance(schema, dict):
         return None
-    if schema.get("type", "object") != "object" or _CHOICE_KEYWORDS & schema.keys():
-        return _whole_field(schema)
-    properties, required = schema.get("properties"), schema.get("required", [])
-    extra = schema.get("additionalProperties", True)
-    if not isinstance(properties, dict) or not properties or not isinstance(required, list):
-        return None
-    if _UNREPRESENTABLE & schema.keys():
-        return None
-    if not (isinstance(extra, bool) or extra == {}) or not set(required) <= properties.keys():
-        return None
     try:
-        needed = set(required)
-        fields = [_field(schema, n, p, n in needed) for n, p in properties.items()]
+        if schema.get("type", "object") != "object" or _CHOICE_KEYWORDS & schema.keys():
+            return (_whole_field(schema, rows=rows),)
+        return _object_fields(schema, schema, rows=rows)
     except _NotFlatError:
         return None
+
+
+def _object_fields(
+    root: Mapping[str, JsonValue], node: Mapping[str, JsonValue], *, rows: bool
+) -> tuple[Field, ...]:
+    properties, required = node.get("properties"), node.get("required", [])
+    extra = node.get("additionalProperties", True)
+    if not isinstance(properties, dict) or not properties or not isinstance(required, list):
+        raise _NotFlatError
+    if _UNREPRESENTABLE & node.keys():
+        raise _NotFlatError
+    if not (isinstance(extra, bool) or extra == {}) or not set(required) <= properties.keys():
+        raise _NotFlatError
+    needed = set(required)
+    fields = [_field(root, n, p, n in needed, rows=rows) for n, p in properties.items()]
     numbered = enumerate(fields, 1)
     return tuple(f if f.title.strip() else replace(f, title=f"#{n}") for n, f in numbered)
 
 
-def _whole_field(schema: Mapping[str, JsonValue]) -> tuple[Field] | None:
-    try:
-        field = _field(schema, "", dict(schema), True)
-    except _NotFlatError:
-        return None
-    return (replace(field, title=field.title or _DEFAULT_TITLE, is_whole=True),)
+def _whole_field(schema: Mapping[str, JsonValue], *, rows: bool) -> Field:
+    field = _field(schema, "", dict(schema), True, rows=rows)
+    return replace(field, title=field.title or _DEFAULT_TITLE, is_whole=True)
 
 
-def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: bool) -> Field:
+def _field(
+    root: Mapping[str, JsonValue], name: str, node: JsonValue, required: bool, *, rows: bool
+) -> Field:
     node, nullable = _resolve(root, node)
     types, null_type = _types(node)
     bounds: Mapping[str, JsonValue] = node
     choices = _choices(node, types)
-    if choices is None:
+    columns = _columns(root, node, types) if rows and choices is None else ()
+    if columns:
+        kind, choices = FieldKind.ROWS, ()
+    elif choices is None:
         kind, choices = _plain_kind(root, node, types)
     else:
         kept = tuple(choice for choice in choices if choice.value is not None)
@@ -177,6 +192,7 @@ def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: 
         kind=kind,
         nullable=nullable or null_type,
         choices=choices,
+        columns=columns,
         default=node.get("default"),
         min_length=_integer(bounds.get("minLength")),
         max_length=_integer(bounds.get("maxLength")),
@@ -207,6 +223,18 @@ def _plain_kind(
     if choices is None or null_item:
         raise _NotFlatError
     return kind, choices
+
+
+def _columns(
+    root: Mapping[str, JsonValue], node: Mapping[str, JsonValue], types: list[str]
+) -> tuple[Field, ...]:
+    """Return the fields of each row of an array of flat objects; empty for anything else."""
+    if types != ["array"] or _UNREPRESENTABLE & node.keys():
+        return ()
+    item, null_item = _resolve(root, node.get("items"))
+    if null_item or _CHOICE_KEYWORDS & item.keys() or _types(item) != (["object"], False):
+        return ()
+    return _object_fields(root, item, rows=False)
 
 
 def _example(examples: JsonValue) -> str | None:

@@ -24,6 +24,20 @@ def describe_bounds(field: Field, labels: Labels) -> str | None:
     return ", ".join(phrases) or None
 
 
+def describe_format(field: Field, labels: Labels) -> str | None:
+    """Return what a field takes in words, such as ``a whole number, 1 to 10``; None if any text or choice fits."""
+    kinds = {
+        FieldKind.EMAIL: labels.format_email,
+        FieldKind.URI: labels.format_address,
+        FieldKind.DATE: labels.format_date,
+        FieldKind.DATE_TIME: labels.format_time,
+        FieldKind.INTEGER: labels.format_whole,
+        FieldKind.NUMBER: labels.format_number,
+    }
+    phrases = (kinds.get(field.kind), describe_constraints(field, labels))
+    return ", ".join(filter(None, phrases)) or None
+
+
 def describe_constraints(field: Field, labels: Labels) -> str | None:
     """Return the bounds, or the lengths and the pattern of a text; None if there are none."""
     if field.kind is not FieldKind.TEXT:

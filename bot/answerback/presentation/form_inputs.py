@@ -9,7 +9,12 @@ from sys import maxsize
 from typing import Final, NamedTuple
 
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import FieldEntry, needs_entry
+from answerback.core.schema_field_values import (
+    FieldEntry,
+    entries_from_value,
+    is_blank_row,
+    needs_entry,
+)
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.presentation.divided_texts import divide_text
 from answerback.presentation.field_bounds import describe_constraints
@@ -22,6 +27,8 @@ class InputKind(Enum):
     TEXT = auto()
     ONE = auto()
     SEVERAL = auto()
+    ROWS = auto()
+    """Rows of inputs, one for each column of its field."""
     PERSON = auto()
     """An id of a person on the surface; the choices are those who can be named by a number."""
 
@@ -72,7 +79,7 @@ class Input:
     hint: str = ""
     required: bool = False
     start: FieldEntry = None
-    """The initial text or the indexes of the initially chosen choices."""
+    """The initial text, the indexes of the initially chosen choices, or the initial rows."""
     choices: tuple[InputChoice, ...] = ()
     """Those of a menu; of an input for text, those that can be typed by number or label."""
     numbered: bool = False
@@ -122,6 +129,9 @@ def _field_inputs(
     )
     fits = fits_line if limits.one_line else _fits
     made = replace(made, is_cut=not (fits(field.title, limits.label) and fits(hint, limits.hint)))
+    if field.kind is FieldKind.ROWS:
+        rows = entry if isinstance(entry, tuple) and entry else _first_rows(field)
+        return (replace(made, kind=InputKind.ROWS, start=rows),)
     if field.kind is FieldKind.BOOLEAN:
         chosen = [] if entry is None else [0 if entry else 1]
         answers = [(labels.yes, ""), (labels.no, "")]
@@ -132,6 +142,13 @@ def _field_inputs(
         named = [(choice.title, choice.description or "") for choice in field.choices]
         return input_of_choices(replace(made, kind=kind, start=chosen), named, limits)
     return divide_input(made, limits)
+
+
+def _first_rows(field: Field) -> tuple[Mapping[str, FieldEntry], ...]:
+    """Return as many rows as are needed. One more to begin with, unless it would count although nobody filled it in."""
+    row = entries_from_value(field.columns, None)
+    first = 1 if is_blank_row(field, row) and field.default is None else 0
+    return (row,) * max(field.min_items, first)
 
 
 def _fits(text: str, limit: int) -> bool:

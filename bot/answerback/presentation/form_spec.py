@@ -20,7 +20,7 @@ from answerback.core.granting import describe_offer
 from answerback.core.grants import GrantOffer
 from answerback.core.json_schema.skeleton import default_of, skeleton
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import entries_from_value
+from answerback.core.schema_field_values import can_hold, entries_from_value
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 from answerback.core.view import Control, Prompt, View
 from answerback.presentation import text_fitting
@@ -336,12 +336,39 @@ def may_remove_text(prompt: Prompt) -> bool:
     return prompt.question.other_beside and prompt.other_text is not None
 
 
-def native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
-    """Return the fields of a schema question; None if it is answered as JSON, since fields would lose some of it."""
-    fields = fields_from_schema(prompt.question.json_schema)
-    if fields is None or not isinstance(prompt.prefill, dict) or fields[0].is_whole:
-        return fields
-    return None if prompt.prefill.keys() - {field.name for field in fields} else fields
+def native_fields(prompt: Prompt, *, rows: int = 0) -> tuple[Field, ...] | None:
+    """Return the fields of a schema question; None if it is answered as JSON, since fields would lose some of it.
+
+    Args:
+        rows: how many inputs the rows of a field may have; 0: the surface shows no rows.
+    """
+    fields, start = fields_from_schema(prompt.question.json_schema, rows=rows > 0), prompt.prefill
+    if fields is None:
+        return None
+    is_object = isinstance(start, dict) and not fields[0].is_whole
+    if isinstance(start, dict) and is_object and start.keys() - {field.name for field in fields}:
+        return None
+    in_rows = [field for field in fields if field.kind is FieldKind.ROWS]
+    return fields if all(_shows_rows(field, prompt, rows) for field in in_rows) else None
+
+
+def _shows_rows(field: Field, prompt: Prompt, inputs: int) -> bool:
+    """Whether a field of rows shows what the answer starts from whole, and as many rows as are needed."""
+    start = prompt.prefill
+    value = field.default
+    if field.is_whole and (start is not None or prompt.is_prefilled):
+        value = start
+    elif isinstance(start, dict):
+        value = start.get(field.name)
+    count = max(field.min_items, len(value) if isinstance(value, list) else 0)
+    fits = count <= most_rows(field, inputs)
+    return fits and (value is None or can_hold(field, value))
+
+
+def most_rows(field: Field, inputs: int) -> int:
+    """Return how many rows a field may have, if all of them may have so many inputs."""
+    fitting = inputs // (len(field.columns) + 1)
+    return fitting if field.max_items is None else min(fitting, field.max_items)
 
 
 def json_start(prompt: Prompt) -> str:

@@ -29,7 +29,7 @@ from answerback.presentation.form_spec import Entry, FormSpec, may_remove_text
 from answerback_base.sanitize import one_line
 
 FormValues: TypeAlias = Mapping[str, FieldEntry]
-"""What was entered, by the id of its input: a text, or the indexes of the chosen choices."""
+"""What was entered, by the id of its input: a text, the indexes of the chosen choices, or rows."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
 
 
@@ -162,6 +162,8 @@ def read_fields(
 
 
 def _field_entry(first: Input, field: Field, values: FormValues) -> FieldEntry | Problem:
+    if field.kind is FieldKind.ROWS:
+        return values.get(first.id)
     if first.choices:
         indexes = _chosen(first, values, f"{field.title}: ", field.pointer)
         if field.kind is FieldKind.BOOLEAN and not isinstance(indexes, Problem):

@@ -141,6 +141,15 @@ def test_a_few_choices_of_a_field_are_shown_at_once() -> None:
         assert widget(enum=[f"c{i}" for i in range(count)]) == wanted
 
 
+@edge("MAX_ROW_INPUTS")
+def test_an_array_with_too_many_inputs_is_edited_as_json() -> None:
+    for columns, rows, fits in ((1, 500, True), (6, 143, False)):
+        names = [f"c{i}" for i in range(columns)]
+        item = {"type": "object", "properties": {name: {"type": "integer"} for name in names}}
+        array = {"type": "array", "items": item, "default": [dict.fromkeys(names, 1)] * rows}
+        assert (prompt(ask_with(AnswerType.SCHEMA, json_schema=array)).json is None) == fits
+
+
 @edge("MAX_ONE_LINE")
 def test_a_short_text_is_one_line() -> None:
     for most, wanted in ((200, "line"), (201, "area")):

@@ -33,7 +33,7 @@ from answerback_base.strict_json import pretty_json
 from answerback_testing import strategies
 from answerback_web import inbox_view, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
-from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
+from answerback_web.parse import ChangedRows, ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from tests.unit.adapters.web.reader import Document
 
 LABELS = Labels()
@@ -167,9 +167,24 @@ def test_no_post_breaks_the_page(form: Form, body: bytes) -> None:
         assert shown(ask_of(form), post=post, problems=problems).text
 
 
-FIELDS = st.sampled_from(["do", "at", "revision", "choice", "other", "text", "json", "f0", "f1"])
+FIELDS = st.sampled_from(
+    ["do", "at", "revision", "choice", "other", "text", "json", "f0", "f1", "f0.row", "f0.0.0"]
+)
 VALUES = st.sampled_from(
-    [*parse.PageAction, "edit:0", "edit:9", "0", "1", "-1", "other", "x", "", "{}"]
+    [
+        *parse.PageAction,
+        "edit:0",
+        "edit:9",
+        "add_row:f0",
+        "remove_row:f0.0",
+        "0",
+        "1",
+        "-1",
+        "other",
+        "x",
+        "",
+        "{}",
+    ]
 )
 
 
@@ -180,9 +195,10 @@ def test_no_combination_of_our_own_fields_breaks_it(
     post = parse.parse_post(urlencode(pairs).encode())
     assert post is not None
     meaning = parse.interpret_post(post, ask_of(form), LABELS)
-    if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost):
+    if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost | ChangedRows):
         problems = meaning.problems if isinstance(meaning, InvalidPost) else ()
-        assert shown(ask_of(form), post=post, problems=problems).text
+        entered = meaning.post if isinstance(meaning, ChangedRows) else post
+        assert shown(ask_of(form), post=entered, problems=problems).text
     elif not isinstance(meaning, AskBack | TryAgain | HandOver | RevokeGrant):
         change = asks.apply_action(ask_of(form), meaning, at=1.0, by=None)
         assert isinstance(change, asks.Change) or change.problems
