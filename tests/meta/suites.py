@@ -67,6 +67,7 @@ SUITES: Final = {
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
     "bot/answerback_base/*.py": (f"{_BOT}/base", f"{_BOT}/core", f"{_BOT}/api", f"{_BOT}/runtime"),
     "bot/answerback_client/*.py": (f"{_BOT}/client",),
+    "bot/answerback_hosts/*/*.py": (_AGENTS, f"{_BOT}/hooks", f"{_BOT}/dialects"),
     "storage/answerback_storage/*.py": (_STORAGE,),
     "storage/answerback_postgres/*.py": (
         f"{_STORAGE}/test_copy.py",

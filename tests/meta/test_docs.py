@@ -139,6 +139,8 @@ def _operation_called(command: str) -> str:
 def test_every_package_is_in_the_architecture() -> None:
     page = _page("architecture")
     packages = {path.parent.relative_to(ROOT) for path in sources(*SOURCE_FOLDERS)}
+    hosts = Path("bot", "answerback_hosts")  # one row for all: another host is another folder
+    packages = {hosts if hosts in each.parents else each for each in packages}
     assert _undocumented([f"{package}/" for package in sorted(packages)], page) == []
 
 

@@ -200,7 +200,12 @@ def fresh_import(
     limits: LimitsModule, name: str | None, value: object
 ) -> Iterator[dict[str, list[Test]]]:
     """Yield the guarding tests by constant, in packages that were imported again after a constant was changed."""
-    renewed = (f"{limits.package}.", f"{limits.folder}.", "answerback_testing.")
+    renewed = (
+        f"{limits.package}.",
+        f"{limits.folder}.",
+        "answerback_testing.",
+        "answerback_hosts.",
+    )
 
     def remove_modules() -> dict[str, ModuleType]:
         found = [name for name in sys.modules if f"{name}.".startswith(renewed)]

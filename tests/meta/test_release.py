@@ -32,7 +32,10 @@ def test_a_version_that_differs_is_named(tmp_path: Path) -> None:
         "CHANGELOG.md",
         "pyproject.toml",
         "bot/answerback_base/version.py",
-        *(f"bot/answerback_{name}/pyproject.toml" for name in ("agents", "base", "client")),
+        *(
+            f"bot/answerback_{name}/pyproject.toml"
+            for name in ("agents", "base", "client", "hosts")
+        ),
     )
     for path in files():
         inside = path.relative_to(ROOT)

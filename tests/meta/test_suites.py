@@ -47,6 +47,7 @@ def _without_their_own() -> dict[Path, str]:
 
 
 LOADS_BY_NAME = {
+    "bot/answerback_base/hosts.py": "bot/answerback_hosts/*/*.py",
     "bot/answerback_agents/cli/main.py": "bot/answerback/cli/*.py",
     "bot/answerback/dialects/installed.py": "bot/answerback/dialects/*.py",
     "bot/answerback/runtime/stores.py": "storage/**/plugin.py",

@@ -23,10 +23,13 @@ FOLDERS = {
     "answerback-agents": "bot/answerback_agents",
     "answerback-base": "bot/answerback_base",
     "answerback-client": CLIENT,
+    "answerback-hosts": "bot/answerback_hosts",
 }
 """The directories that describe the project's distributions."""
 NO_PACKAGES = ("pyproject.toml", "README.md", "LICENSE")
 """Files of a distribution that are installed as metadata, if at all."""
+RECORDED = "recorded"
+"""The folder of a host's events for tests, which is not installed."""
 
 
 def project(folder: str = "") -> Mapping[str, Any]:

@@ -92,7 +92,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @contextmanager
-def serving(folder: Path, before: str = "") -> Iterator[Served]:
+def serving(folder: Path, before: str = "", python_path: str = PYTHONPATH) -> Iterator[Served]:
     """Run a service in a folder, with settings before its own."""
     agent, people = new_token(), new_token()
     secret = f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
@@ -116,7 +116,7 @@ def serving(folder: Path, before: str = "") -> Iterator[Served]:
         subprocess.Popen(
             [sys.executable, "-m", "answerback_agents.cli.main", "serve"],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": PYTHONPATH},
+            env={**os.environ, "PYTHONPATH": python_path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,

@@ -17,23 +17,16 @@ from answerback.core.form import Form, OptionKind
 from answerback.core.grants import ToolCall
 from answerback.core.headline import ToolKind
 from answerback.dialects import results
-from answerback.dialects.approvals import acp, agents, codex, frameworks, gateways, openai
+from answerback.dialects.approvals import acp, frameworks, mcp_proxy, openai
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback_base.hosts import load_parts
 
-_MCP_TOOL: Final = "mcpServer/elicitation/request"
-"""A name that usually stands for an elicitation."""
+_HOSTS: Final = load_parts("approval")
 VARIANTS: Final[dict[str, Variant]] = {
-    "PermissionRequest": agents.CLAUDE,
-    "permissionRequest": agents.COPILOT,
-    "item/commandExecution/requestApproval": codex.COMMAND,
-    "item/fileChange/requestApproval": codex.FILE_CHANGE,
-    "item/permissions/requestApproval": codex.PERMISSIONS,
-    _MCP_TOOL: codex.MCP_TOOL,
     "session/request_permission": acp.ACP,
-    "droid.request_permission": agents.DROID,
     "hitl_request": frameworks.LANGCHAIN_BATCH,
     "tool_approval": frameworks.LANGCHAIN,
     "mcp_approval_request": openai.OPENAI_MCP,
@@ -41,13 +34,17 @@ VARIANTS: Final[dict[str, Variant]] = {
     "tool-approval-request": frameworks.AI_SDK,
     "DeferredToolRequests": frameworks.PYDANTIC_AI,
     "adk_request_confirmation": frameworks.ADK,
-    "permission.asked": agents.OPENCODE,
-    "permission.v2.asked": agents.OPENCODE_V2,
-    "tools/call": gateways.MCP_PROXY,
-    "exec.approval.requested": gateways.OPENCLAW_COMMAND,
-    "plugin.approval.requested": gateways.OPENCLAW_PLUGIN,
+    "tools/call": mcp_proxy.MCP_PROXY,
+    **{name: variant for part in _HOSTS.values() for name, variant in part.VARIANTS.items()},
 }
 """How each host asks and gets its answer, by the name of its request."""
+_SHAPES: Final[dict[str, Shape]] = {
+    name: shape
+    for part in _HOSTS.values()
+    if hasattr(part, "SHAPES")
+    for name, shape in part.SHAPES.items()
+}
+"""What else a call must have to be an approval, where its name does not say so."""
 
 
 def parse(call: ArgumentNode) -> Form | None:
@@ -107,13 +104,8 @@ def render(ask: Ask) -> ToolResult:
 DIALECT: Final = Dialect(
     name="approval",
     calls=(
-        CallRule(
-            (_MCP_TOOL,),
-            Shape(at=("_meta", "codex_approval_kind"), says="mcp_tool_call"),
-            10,
-            options={},
-        ),
-        CallRule(tuple(name for name in VARIANTS if name != _MCP_TOOL), options={}),
+        *(CallRule((name,), shape, 10, options={}) for name, shape in _SHAPES.items()),
+        CallRule(tuple(name for name in VARIANTS if name not in _SHAPES), options={}),
     ),
     parse=parse,
     render=render,

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint
 from answerback.core.errors import ConfigError
 from answerback.dialects.dialect import GROUP, CallRule, Dialect, Tool
 from answerback_base.entry_points import Discovered, UnusablePluginError, discover, entry_points
+from answerback_base.hosts import hosts_with
 
 
 @cache
@@ -18,7 +19,13 @@ def installed_dialects() -> Discovered[Dialect]:
     Raises:
         ConfigError: not even ours can be used.
     """
-    return discover_dialects(entry_points(group=GROUP))
+    return discover_dialects([*entry_points(group=GROUP), *_in_folders_of_hosts()])
+
+
+def _in_folders_of_hosts() -> Iterable[EntryPoint]:
+    """Return the dialects that are a part of a host."""
+    for name in hosts_with("dialect"):
+        yield EntryPoint(name, f"answerback_hosts.{name}.dialect:DIALECT", GROUP)
 
 
 def discover_dialects(entries: Iterable[EntryPoint]) -> Discovered[Dialect]:

@@ -28,7 +28,6 @@ from answerback.core.errors import (
 )
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
-from answerback.hooks import claude, codex, copilot, gemini, grok
 from answerback.hooks.host import Call, Host, Outcome, encode_answer
 from answerback.ports.store import Decision, Write
 from answerback.service.agent_requests import (
@@ -43,14 +42,17 @@ from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
 from answerback.service.submit import Submitted
+from answerback_agents.pipe.host_answers import answers_of
 from answerback_agents.pipe.origins import origin_of
 from answerback_base import strict_json
+from answerback_base.hosts import load_parts
 
 Json = dict[str, Any]
 
-_HOSTS: Final = (claude.HOST, codex.HOST, gemini.HOST, copilot.HOST, grok.HOST)
-HOSTS: Final = {host.name: host for host in _HOSTS}
+HOSTS: Final[dict[str, Host]] = {name: part.HOST for name, part in load_parts("hook").items()}
 """The hosts whose hooks have an endpoint."""
+for _name in HOSTS:
+    answers_of(_name)  # read from their files now, because nothing may block the event loop later
 HOOK_HEADER: Final = "Answerback-Hook"
 """Says whose hook answered, so that `answerback hook` notices if another program has taken the service's port."""
 DEFAULT_WAIT: Final = 590.0

@@ -12,7 +12,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
 from answerback.dialects.registry import render_result
-from answerback_agents.pipe.denials import output
+from answerback_agents.pipe.host_answers import output
 from answerback_base import strict_json
 
 Json = dict[str, Any]

@@ -34,6 +34,7 @@ from answerback.service.submission_request import (
     SubmittedOrigin,
     To,
 )
+from answerback_base.hosts import load_parts
 from answerback_base.visible_text import one_line
 
 OWNER: Final = "owner"
@@ -404,38 +405,15 @@ def _people_among(ids: Collection[str], surface: str, people: People) -> set[str
 
 # --- from where an agent asks --------------------------------------------------------------------
 
-_HOSTS: Final = {
-    "claude": "Claude Code",
-    "codex": "Codex",
-    "gemini": "Gemini CLI",
-    "copilot": "Copilot CLI",
-    "grok": "Grok",
-    "item/commandExecution/requestApproval": "Codex",
-    "item/fileChange/requestApproval": "Codex",
-    "item/permissions/requestApproval": "Codex",
-    "permission.asked": "opencode",
-    "permission.v2.asked": "opencode",
-    "exec.approval.requested": "OpenClaw",
-    "plugin.approval.requested": "OpenClaw",
+
+_HOSTS: Final = {name: part.ABOUT for name, part in load_parts("about").items()}
+_TITLES: Final = {
+    **{name: each.title for name, each in _HOSTS.items()},
+    **{call: each.title for each in _HOSTS.values() for call in each.requests},
 }
-"""The names of hosts, by their hook, or by a kind of request that only they make."""
-_PROGRAMS: Final = {
-    program: host
-    for host, programs in {
-        "Claude Code": ("claude-agent-acp", "claude-code-acp"),
-        "Codex": ("codex", "codex-acp"),
-        "Copilot CLI": ("copilot",),
-        "Gemini CLI": ("gemini", "gemini-cli"),
-        "Grok": ("grok",),
-        "Kilo": ("kilo",),
-        "Kimi Code": ("kimi", "kimi code cli"),
-        "OpenClaw": ("openclaw",),
-        "opencode": ("opencode",),
-        "Qwen Code": ("qwen", "qwen-code"),
-    }.items()
-    for program in programs
-}
-"""The names of hosts, by what their programs call themselves over ACP, without a scope, and by their commands."""
+"""The names of hosts, by their hook, and by the names of the calls that only they make."""
+_PROGRAMS: Final = {program: each.title for each in _HOSTS.values() for program in each.programs}
+"""The names of hosts, by what their programs call themselves over ACP, and by their commands."""
 
 
 def read_origin(
@@ -449,7 +427,7 @@ def read_origin(
     named = metadata.get("project")
     from_folder = file_name(sent.folder) if sent.folder else None
     project = sent.project or from_folder or (named if isinstance(named, str) else None)
-    host = _HOSTS.get(name if carrier is None else carrier) or _program(metadata)
+    host = _TITLES.get(name if carrier is None else carrier) or _program(metadata)
     subagent = metadata.get("subagent") if carrier else None
     if isinstance(subagent, str) and subagent.strip():
         host = f"{host or DEFAULT_ASKER} ({subagent})"

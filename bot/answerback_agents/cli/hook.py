@@ -11,12 +11,14 @@ import select
 import signal
 import sys
 import threading
+from enum import StrEnum
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
+from answerback_base.hosts import hosts_with
 
 if TYPE_CHECKING:
     from answerback_agents.pipe.exchange import Answer
@@ -32,8 +34,11 @@ class _OverdueError(Exception):
     """The service sends its answer too slowly, or without an end."""
 
 
-Agent = Literal["claude", "codex", "gemini", "copilot", "grok"]
-"""The agents that run hooks as commands."""
+if TYPE_CHECKING:
+    Agent = str
+else:
+    Agent = StrEnum("Agent", {name.upper(): name for name in hosts_with("answers")})
+    """The agents that run hooks as commands."""
 
 
 def command(

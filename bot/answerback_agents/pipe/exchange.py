@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from answerback_agents.pipe.answer_shapes import is_answer
-from answerback_agents.pipe.claude_plans import FOUND_PLAN, find_plan
-from answerback_agents.pipe.denials import denial
+from answerback_agents.pipe.host_answers import answers_of, denial
 from answerback_agents.pipe.json_rpc import without_nulls
 from answerback_agents.pipe.service_calls import (
     ANSWER_PATIENCE,
@@ -75,7 +74,9 @@ def answer_event(
     """
     try:
         if decides(agent, event):
-            body = _with_plan(agent, event, dump_as_written(event).encode() if raw is None else raw)
+            body = _with_found(
+                agent, event, dump_as_written(event).encode() if raw is None else raw
+            )
             answered = _ask(agent, body, service, to, wait, patience)
         else:
             short = json.dumps(_shorten(event)).encode()
@@ -93,12 +94,13 @@ def answer_event(
     return Answer(denied, reason if denied is None else None)
 
 
-def _with_plan(agent: str, event: Json, raw: bytes) -> bytes:
-    """Add the plan that people are asked about, where Claude Code has not sent it."""
-    plan = find_plan(event) if agent == "claude" else None
-    if plan is None:
+def _with_found(agent: str, event: Json, raw: bytes) -> bytes:
+    """Add to an event what people need and the host did not send."""
+    answers = answers_of(agent)
+    found = None if answers is None else answers.found(event)
+    if found is None:
         return raw
-    added = json.dumps({FOUND_PLAN: plan}).encode()
+    added = json.dumps(found).encode()
     return raw.rstrip().removesuffix(b"}") + b"," + added[1:]
 
 

@@ -17,7 +17,9 @@ from tests.unit.bot.hooks.test_claude_hooks_permission import SUGGESTED, permiss
 
 def recorded(name: str) -> Json:
     """An event as Codex 0.169.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 or Grok 1.0.41 sent it."""
-    found: Json = json.loads((ROOT / "tests" / "data" / "hooks" / f"{name}.json").read_text())
+    host, _, event = name.partition("-")
+    folder = ROOT / "bot" / "answerback_hosts" / host / "recorded"
+    found: Json = json.loads((folder / f"{event}.json").read_text())
     return found
 
 

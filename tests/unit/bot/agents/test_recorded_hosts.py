@@ -15,7 +15,9 @@ from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import value
 from tests.unit.bot.hooks.test_claude_hooks import hook
 
-CLAUDE: Json = json.loads((ROOT / "tests" / "data" / "hooks" / "claude.json").read_text())
+CLAUDE: Json = json.loads(
+    (ROOT / "bot" / "answerback_hosts" / "claude" / "recorded" / "events.json").read_text()
+)
 """Events that Claude Code 2.1.330 sent; those for PreToolUse, UserPromptSubmit and Stop are from one session."""
 OPENCODE: list[Json] = json.loads((ROOT / "tests" / "data" / "bridges" / "acp.json").read_text())
 """The lines that `opencode acp` 1.18.33 sent, up to its permission request."""

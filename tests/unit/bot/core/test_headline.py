@@ -15,10 +15,10 @@ from answerback.core.ask import headline_of
 from answerback.core.headline import FileChange, ToolKind
 from answerback.dialects import approval, registry
 from answerback.dialects.approvals.tool_use import describe
-from answerback.hooks import gemini
 from answerback.service.ask_wire import ask_json
 from answerback_base.headline_text import MAX_HEADLINE
 from answerback_base.visible_text import one_line
+from answerback_hosts.gemini import hook as gemini
 from tests.unit.bot.approval_support import HEADLINES, make_ask
 
 LINES = "\n".join(f"line {i}" for i in range(40))

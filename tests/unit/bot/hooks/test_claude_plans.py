@@ -13,9 +13,10 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.hooks.host import Echo, encode_answer
-from answerback_agents.pipe import claude_plans, denials
+from answerback_agents.pipe import host_answers as denials
 from answerback_agents.pipe.exchange import answer_event
 from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_hosts.claude import found_plan as claude_plans
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import REPLY, value

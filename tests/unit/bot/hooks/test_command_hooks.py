@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from aiohttp import web
@@ -13,9 +12,9 @@ from aiohttp import web
 from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
 from answerback.hooks.endpoint import HOSTS
-from answerback_agents.cli.hook import Agent
 from answerback_agents.pipe.exchange import answer_event
 from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_base.hosts import hosts_with
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import (
@@ -335,4 +334,4 @@ async def test_events_that_do_not_concern_people_are_left_to_the_host(
 
 
 def test_the_commands_agents_are_the_known_hosts() -> None:
-    assert set(get_args(Agent)) == HOSTS.keys()
+    assert set(hosts_with("answers")) == HOSTS.keys()

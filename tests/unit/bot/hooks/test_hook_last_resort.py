@@ -15,7 +15,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.hooks.endpoint import HookEndpoints
-from answerback_agents.pipe import denials
+from answerback_agents.pipe import host_answers as denials
 from answerback_agents.pipe.exchange import Answer, answer_event
 from answerback_agents.pipe.service_calls import ServiceCalls
 from tests.acceptance.process import PATIENCE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.hooks.claude import CONTEXT_EVENTS
+from answerback_hosts.claude.hook import CONTEXT_EVENTS
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hooks.test_claude_hooks import asking, decision, hook
 from tests.unit.bot.hooks.test_claude_hooks_permission import permission

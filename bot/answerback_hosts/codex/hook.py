@@ -17,7 +17,7 @@ from answerback.hooks.host import (
     question_call,
     session_of,
 )
-from answerback_agents.pipe.denials import deny, output
+from answerback_agents.pipe.host_answers import deny, output
 
 
 def _call(event: Json) -> Call | None:

@@ -1,38 +1,31 @@
-"""Approval requests of coding agents: Claude Code, Copilot CLI, opencode and Factory Droid.
+"""Approval requests of Claude Code, which its hooks and its SDK send.
 
 Format: https://code.claude.com/docs/en/hooks#permissionrequest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import JsonValue
 
 from answerback.core import headline
-from answerback.core.form import MAX_OPTIONS, Option, OptionKind
-from answerback.core.headline import ToolKind
+from answerback.core.form import Option, OptionKind
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
     ApprovalRequest,
     Json,
     Variant,
-    one_field,
     option_for,
     optional_items,
     options,
     others,
-    read_options,
     read_tool_name,
-    require_object,
-    together,
 )
 from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
 from answerback.dialects.call_reader import ArgumentNode
-
-# --- hooks: Claude Code's, which Codex also uses, and Copilot CLI's -------------------------------
 
 _ALWAYS: Final = "always:"
 _SUGGESTIONS: Final = "permission_suggestions"
@@ -41,13 +34,6 @@ _EVENT_FIELDS: Final = (
     *("permission_mode", "effort", "model", "agent_id", "agent_type"),
 )  # fmt: skip
 """Where and when a hook of Claude Code or Codex is called."""
-_COPILOT_EVENT_FIELDS: Final = (
-    "hookName",
-    "sessionId",
-    "timestamp",
-    "cwd",
-    "permissionSuggestions",
-)
 _DESTINATIONS: Final = {
     "session": "for this session",
     "cliArg": "for this session",
@@ -216,88 +202,6 @@ def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
     return _hook(behavior="deny", message=reason)
 
 
-def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    name = read_tool_name((call, "toolName"))
-    server, _, tool = name.rpartition("/")
-    if headline.kind_of(name) is not ToolKind.OTHER:
-        server, tool = "", name  # a slash may also belong to a known name
-    yield ApprovalRequest(
-        tool=tool,
-        server=server or None,
-        arguments=call.at("toolInput").value,
-        compared=(call.at("toolInput"),),
-        notes=others(call, "toolName", "toolInput", *_COPILOT_EVENT_FIELDS),
-        options=options(allow="Allow", deny="Deny"),
-    )
-
-
-# --- opencode -----------------------------------------------------------------------------------
-
-
-def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    [once, reject] = options(once="Allow once", reject="Deny")
-    patterns = [node.value for node in optional_items(call, "always", "patterns")]
-    label = f"Always allow {', '.join(map(str, patterns))} until opencode ends"
-    always = option_for("always", label, patterns, OptionKind.ALLOW_ALWAYS, whole=True)
-    yield ApprovalRequest(
-        tool=read_tool_name((call, "permission")),
-        arguments=call.at("metadata").value,
-        compared=(call.at("metadata"),),
-        notes=others(call, "permission", "metadata", "always", "id", "sessionID", "tool"),
-        options=(once, always, reject) if patterns else (once, reject),
-    )
-
-
-def _read_opencode_v2(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    [once, reject] = options(once="Allow once", reject="Deny")
-    saved = [node.value for node in optional_items(call, "save", "rules")]
-    label = f"Always allow {', '.join(map(str, saved))}"
-    always = option_for("always", label, saved, OptionKind.ALLOW_ALWAYS, whole=True)
-    yield ApprovalRequest(
-        tool=read_tool_name((call, "action")),
-        arguments=call.at("metadata").value,
-        compared=(call.at("metadata"),),
-        notes=others(call, "action", "metadata", "save", "id", "sessionID", "source"),
-        options=(once, always, reject) if saved else (once, reject),
-    )
-
-
-# --- Factory Droid --------------------------------------------------------------------------------
-
-
-_TOOL_USE: Final = ("type", "id", "name", "input")
-
-
-def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    """Read a request about one or several uses of tools, which are decided together."""
-    uses: list[tuple[ArgumentNode, Json]] = []
-    tools: list[str] = []
-    for node in call.items("toolUses", min_items=1, max_items=MAX_OPTIONS, noun="uses"):
-        use = require_object(node, "toolUse") if node.is_object() else node
-        tools.append(read_tool_name((use, "name")))
-        said = together(
-            others(node, "toolUse", "confirmationType"), toolUse=others(use, *_TOOL_USE)
-        )
-        uses.append((use.at("input"), said))
-    several: list[JsonValue] = [
-        part
-        for tool, (given, said) in zip(tools, uses, strict=True)
-        for part in ({tool: given.value}, said)
-        if part
-    ]
-    [(arguments, details), *_] = uses or [(call.at("toolUses"), {})]
-    is_one = len(uses) <= 1
-    yield ApprovalRequest(
-        tool=", ".join(dict.fromkeys(tools)),
-        arguments=arguments.value if is_one else several,
-        compared=(arguments,) if is_one else (),
-        notes=together(others(call, "toolUses", "options"), toolUses=details if is_one else {}),
-        options=tuple(option for option, _ in read_options(call, "value", "label")),
-    )
-
-
-DROID: Final = one_field(_read_droid, "selectedOption", "cancel", reason="comment")
-CLAUDE: Final = Variant(_read_claude, _claude_decision, _claude_no_decision)
-COPILOT: Final = one_field(_read_copilot, "behavior", "deny", reason="message")
-OPENCODE: Final = one_field(_read_opencode, "reply", "reject", reason="message")
-OPENCODE_V2: Final = one_field(_read_opencode_v2, "reply", "reject", reason="message")
+VARIANTS: Final[Mapping[str, Variant]] = {
+    "PermissionRequest": Variant(_read_claude, _claude_decision, _claude_no_decision),
+}

@@ -18,7 +18,7 @@ from answerback.hooks.host import (
     parse_arguments,
     text_in,
 )
-from answerback_agents.pipe.denials import deny
+from answerback_agents.pipe.host_answers import deny
 
 _EVENT: Final = "permissionRequest"
 

@@ -19,7 +19,7 @@ from answerback.hooks.host import (
     session_of,
     text_in,
 )
-from answerback_agents.pipe.denials import deny, output
+from answerback_agents.pipe.host_answers import deny, output
 
 _ASK_TOOL: Final = "ask_user"
 _ALLOWED: Final[Json] = {"decision": "allow"}

@@ -1,45 +1,23 @@
-"""Approval requests of gateways: `answerback mcp-proxy`, and OpenClaw.
+"""Approval requests of OpenClaw: for a command that it would run, and for what a plug-in would do.
 
-A client of `answerback mcp-proxy` wants to call a tool of a server, which is named as the proxy's policy names it.
-Nothing else about it comes from the server itself, but the change of a tool's definition, which is shown as such.
-OpenClaw asks for a command that it would run, and for what a plug-in would do; shapes: its protocol of 2026.9.6.
+Shapes: its protocol of 2026.9.6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from answerback.core.form import Option
 from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
+    Variant,
     one_field,
     options,
     others,
     read_tool_name,
 )
-from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
-
-_CHANGED: Final = "changed"
-
-
-def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    changed = call.text(_CHANGED) if call.has(_CHANGED) else None
-    title = "**The server has changed this tool since a call of it was allowed:**"
-    yield ApprovalRequest(
-        tool=read_tool_name((call, "name")),
-        server=call.label("server"),
-        arguments=call.at("arguments").value,
-        compared=(call.at("arguments"),),
-        notes=others(call, "server", "name", "arguments", _CHANGED),
-        lead=() if changed is None else (Block(title, changed, "diff"),),
-        options=options(allow="Allow once", deny="Deny"),
-    )
-
-
-MCP_PROXY: Final = one_field(_read_proxy, "behavior", "deny", reason="message")
-
 
 _ONCE: Final = "allow-once"
 _ALWAYS: Final = "allow-always"
@@ -85,5 +63,7 @@ def _read_plugin(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     )
 
 
-OPENCLAW_COMMAND: Final = one_field(_read_command, "decision", _DENY)
-OPENCLAW_PLUGIN: Final = one_field(_read_plugin, "decision", _DENY)
+VARIANTS: Final[Mapping[str, Variant]] = {
+    "exec.approval.requested": one_field(_read_command, "decision", _DENY),
+    "plugin.approval.requested": one_field(_read_plugin, "decision", _DENY),
+}

@@ -7,7 +7,7 @@ elicitation that has no fields, and describes the call in its ``_meta``.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -33,6 +33,7 @@ from answerback.dialects.approvals.approval_request import (
 )
 from answerback.dialects.approvals.arguments_markdown import to_json_text
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import Shape
 
 _HUMAN: Final = options(accept="Allow", decline="Deny")
 _COMMAND: Final = options(
@@ -319,7 +320,17 @@ def _without_nulls(value: JsonValue) -> JsonValue:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-MCP_TOOL: Final = Variant(_read_mcp_tool, _mcp_tool_decision, lambda *_: {"action": "decline"})
-COMMAND: Final = Variant(_read_command, _command_decision, lambda *_: {"decision": "decline"})
-FILE_CHANGE: Final = one_field(_read_file_change, "decision", "decline")
-PERMISSIONS: Final = Variant(_read_permissions, _permissions_decision, lambda *_: _DENIED)
+_ELICITATION: Final = "mcpServer/elicitation/request"
+"""A name that usually stands for an elicitation."""
+VARIANTS: Final[Mapping[str, Variant]] = {
+    "item/commandExecution/requestApproval": Variant(
+        _read_command, _command_decision, lambda *_: {"decision": "decline"}
+    ),
+    "item/fileChange/requestApproval": one_field(_read_file_change, "decision", "decline"),
+    "item/permissions/requestApproval": Variant(
+        _read_permissions, _permissions_decision, lambda *_: _DENIED
+    ),
+    _ELICITATION: Variant(_read_mcp_tool, _mcp_tool_decision, lambda *_: {"action": "decline"}),
+}
+SHAPES: Final = {_ELICITATION: Shape(at=("_meta", "codex_approval_kind"), says="mcp_tool_call")}
+"""What else a call must have to be one of these, besides its name."""

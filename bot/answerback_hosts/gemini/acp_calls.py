@@ -14,7 +14,7 @@ _TITLE: Final = re.compile(r"Requesting plan approval for: (/.+/plans/[^/]+)")
 _TOOL: Final = "exit_plan_mode"
 
 
-def with_plan(tool_call: Json) -> Json:
+def complete(tool_call: Json) -> Json:
     """Add the plan to a tool call that asks for its approval, as the arguments that it does not send."""
     title = tool_call.get("title")
     found = _TITLE.fullmatch(title) if isinstance(title, str) else None

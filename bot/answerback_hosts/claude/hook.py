@@ -23,8 +23,8 @@ from answerback.hooks.host import (
     session_of,
     text_in,
 )
-from answerback_agents.pipe.claude_plans import FOUND_PLAN, has_plan
-from answerback_agents.pipe.denials import deny, output
+from answerback_agents.pipe.host_answers import deny, output
+from answerback_hosts.claude.found_plan import FOUND_PLAN, has_plan
 
 _ASK_TOOL: Final = "AskUserQuestion"
 _PLAN_TOOL: Final = "ExitPlanMode"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.hooks.host import Host, question_call, session_of
-from answerback_agents.pipe.denials import deny
+from answerback_agents.pipe.host_answers import deny
 
 HOST: Final = Host(
     name="grok",

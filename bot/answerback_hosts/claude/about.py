@@ -1,0 +1,9 @@
+"""How Claude Code is named, and recognised."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback_base.hosts import About
+
+ABOUT: Final = About("Claude Code", programs=("claude-agent-acp", "claude-code-acp"))

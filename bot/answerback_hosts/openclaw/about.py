@@ -1,0 +1,13 @@
+"""How OpenClaw is named, and recognised."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback_base.hosts import About
+
+ABOUT: Final = About(
+    "OpenClaw",
+    programs=("openclaw",),
+    requests=("exec.approval.requested", "plugin.approval.requested"),
+)

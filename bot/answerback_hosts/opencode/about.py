@@ -1,0 +1,11 @@
+"""How opencode is named, and recognised."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback_base.hosts import About
+
+ABOUT: Final = About(
+    "opencode", programs=("opencode",), requests=("permission.asked", "permission.v2.asked")
+)

@@ -1,0 +1,1 @@
+"""Imagined: a host that a test has made up."""

@@ -1,0 +1,98 @@
+"""A host is a folder: one that this test has made up is asked, answered, connected and named like the others."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from answerback_base.hosts import hosts_with, load_part, load_parts
+from answerback_client import AsyncClient
+from tests.acceptance.process import PATIENCE
+from tests.meta.project import PYTHONPATH, ROOT
+from tests.recipes.conftest import Person, Served, serving
+
+PATH = os.pathsep.join((PYTHONPATH, str(ROOT / "tests" / "data" / "imagined_host")))
+EVENT = {"event": "permission", "tool": "Bash", "input": {"command": "make"}}
+
+
+async def run(folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """Run the command as a person does, and return what it prints."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "answerback_agents.cli.main", *arguments),
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": PATH, "HOME": str(folder), **environment},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(PATIENCE):
+        printed, _ = await process.communicate(given.encode())
+    assert process.returncode == 0
+    return printed.decode()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service that knows the host."""
+    with serving(tmp_path_factory.mktemp("imagined"), python_path=PATH) as made:
+        yield made
+
+
+@pytest.fixture
+async def person(service: Served) -> AsyncIterator[Person]:
+    async with AsyncClient(service.url, service.people_token) as front:
+        yield Person(front)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("value", "answer"),
+    [
+        ("allow", {"go": True}),
+        ("deny", {"go": False, "why": "The user did not allow this use of the tool."}),
+    ],
+)
+async def test_its_permission_prompt_is_decided_by_people(
+    service: Served, person: Person, tmp_path: Path, value: str, answer: dict[str, object]
+) -> None:
+    command = ("hook", "imagined", "--url", service.url)
+    hook = run(tmp_path, *command, given=json.dumps(EVENT), ANSWERBACK_TOKEN=service.token)
+    printed, ask = await asyncio.gather(hook, person.answers(value))
+    assert json.loads(printed) == answer
+    assert ask.json["headline"] == "Run make"
+    assert ask.json["origin"]["label"] == "Imagined"  # type: ignore[call-overload, index]  # JSON
+
+
+@pytest.mark.long
+async def test_its_question_is_read_and_answered_in_its_own_shape(
+    service: Served, person: Person
+) -> None:
+    async with AsyncClient(service.url, service.token) as agent:
+        ask = await agent.submit("imagined/ask", {"what": "Which port?"})
+        assert ask.json["dialect"] == "imagined"
+        await person.answers("8443")
+        done = await agent.get(ask.id)
+    assert done.tool_result is not None
+    assert done.tool_result.structured == {"heard": "8443"}
+
+
+@pytest.mark.long
+async def test_it_is_connected_like_the_others(tmp_path: Path) -> None:
+    await run(tmp_path, "connect", "imagined", "--yes")
+    written = json.loads((tmp_path / ".imagined" / "settings.json").read_text())
+    [group] = written["hooks"]["permission"]
+    assert group["hooks"][0]["command"].endswith(" hook imagined")
+    assert "imagined" in await run(tmp_path, "hook", "--help")
+
+
+def test_a_host_needs_no_more_than_a_name() -> None:
+    folders = set(hosts_with("__init__"))
+    assert {"claude", "codex", "kimi"} <= folders
+    assert load_parts("about").keys() == folders - {"droid"}
+    assert load_part("kimi", "hook") is None
+    assert load_part("nobody", "about") is None
