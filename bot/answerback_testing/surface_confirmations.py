@@ -247,6 +247,7 @@ class ConfirmationsContract:
         assert await bob.count_reminders(before + 1) == before + 1
 
     @pytest.mark.rule("CONFIRM-15", "CONFIRM-13", "CONFIRM-4")
+    @requires_capability(Capability.BATCHES)  # they find it in the list of what waits for them
     @pytest.mark.parametrize("objection", [None, "Not on a Friday"], ids=["confirm", "object"])
     async def test_who_is_asked_to_confirm_from_another_surface_does_so_here(
         self, stage: Stage, bob: SimulatedPerson, objection: str | None

@@ -43,7 +43,9 @@ MARKS = AttributionFormat(text=str, responder=str, person=wording.display_name, 
 
 def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     """Return the object that shows people in the channel an ask, and what they can do at this revision."""
-    audience = attribution.audience_line(view.responders, view.closes_at, labels, MARKS)
+    audience = attribution.audience_line(
+        view.responders, view.closes_at, labels, MARKS, view.handed_over
+    )
     lines = [wording.asks_line(view, labels), audience]
     offers: list[JsonValue] = [control.value for control in view.controls]
     offers += ["hand_over"] if view.takers is not None else []
