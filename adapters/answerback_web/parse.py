@@ -331,9 +331,12 @@ def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | I
 
 
 def chosen_values(post: Post) -> tuple[str, ...]:
-    """Return the choices: that of the button, or else those that are ticked."""
+    """Return the choices: that of the button, or else those that are ticked; "Something else…" goes with them."""
     pressed = post.first("do").partition(":")[2] if post.do is PageAction.ANSWER else ""
-    return (pressed,) if pressed else post.all_values("choice")
+    ticked = post.all_values("choice")
+    if pressed == OTHER:  # its button stands in a list, where more may be ticked
+        return tuple(dict.fromkeys((*ticked, OTHER)))
+    return (pressed,) if pressed else ticked
 
 
 def _schema_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:

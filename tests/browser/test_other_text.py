@@ -38,16 +38,44 @@ async def test_ticks_stay_alongside_free_text_or_the_page_says_that_it_replaces_
         await expect(replaces).to_have_count(0 if name == "ask_user" else 1)
         await page.get_by_role("checkbox", name="Alpha").check()
         await page.get_by_role("checkbox", name="Beta").check()
+        other = page.get_by_role("checkbox", name=LABELS.other)
+        await other.check()
         await page.locator("#other").fill("Zig")
-        if not script:  # "other" is not ticked: nothing is sent, and the page says what to do
-            await page.get_by_role("button", name=LABELS.answer).click()
-            await expect(page.get_by_text(UNTICKED).first).to_be_visible()
-            await page.get_by_role("checkbox", name=LABELS.other).check()
-        await page.get_by_role("button", name=LABELS.answer).click()
+        await other.uncheck()  # nothing is sent, and the page says what to do
+        await page.get_by_role("button", name=LABELS.answer, exact=True).click()
+        await expect(page.get_by_text(UNTICKED).first).to_be_visible()
+        await settled(page)
+        await other.check()
+        await page.get_by_role("button", name=LABELS.answer, exact=True).click()
         await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
     ended = await web_site.stored(ask)
     assert ended.status is Status.ANSWERED
     assert [answer.value for answer in ended.walk.answers] == [value]
+
+
+@pytest.mark.rule("WEB-23")
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+@pytest.mark.parametrize(
+    ("several", "value"), [(False, "Zig"), (True, ["Alpha", "Zig"])], ids=["one", "several"]
+)
+async def test_in_a_list_something_else_opens_on_demand(
+    browser: Browser, web_site: Site, script: bool, several: bool, value: object
+) -> None:
+    question = {**QUESTIONS["questions"][0], "options": MANY, "multiSelect": several}
+    ask = await web_site.ask(name="ask_user", arguments={"questions": [question]})
+    async with tab(browser, java_script_enabled=script) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        other = page.get_by_role("checkbox" if several else "radio", name=LABELS.other)
+        own = page.get_by_role("button", name=f"{LABELS.answer}: {LABELS.other}")
+        await expect(page.locator("#other")).to_be_hidden()
+        await expect(own).to_be_hidden()
+        await page.get_by_role("checkbox" if several else "radio", name="Alpha").check()
+        await other.check()
+        await page.locator("#other").fill("Zig")
+        await own.click()
+        await expect(page.locator(".ended")).to_be_visible()
+    assert [each.value for each in (await web_site.stored(ask)).walk.answers] == [value]
 
 
 @pytest.mark.rule("WEB-14")
@@ -71,7 +99,7 @@ async def test_choosing_something_else_puts_the_cursor_in_its_text(
             await page.keyboard.press("Space")
         await expect(page.locator("#other")).to_be_focused()
         await page.keyboard.type("Zig")
-        await page.get_by_role("button", name=LABELS.answer).click()
+        await page.get_by_role("button", name=LABELS.answer, exact=True).click()
         await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
 
 
