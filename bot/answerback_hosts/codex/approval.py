@@ -197,8 +197,11 @@ def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     offered = persist if isinstance(persist, list) else [persist]
     labels = {each: label for each, label in _PERSIST.items() if each in offered}
     tool = read_tool_name((meta, "tool_name"), (meta, "tool_title"), (call, "message"))
+    server = call.label("serverName")
     yield ApprovalRequest(
-        tool=mcp_tool_name(call.label("serverName"), tool),
+        tool=tool,
+        server=server,
+        full_name=mcp_tool_name(server, tool),
         arguments=meta.at("tool_params").value,
         compared=(meta.at("tool_params"),),
         notes=together(others(call, *_ELICITATION_FIELDS), _meta=others(meta, *_META_FIELDS)),

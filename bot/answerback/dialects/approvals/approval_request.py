@@ -38,6 +38,8 @@ class ApprovalRequest:
     id: str = DECISION
     server: str | None = None
     """The label of the MCP server that has the tool, if the host sends it on its own."""
+    full_name: str | None = None
+    """The tool's name as agents write it, if it is another one; never split, as a server may end in ``_``."""
     acp_kind: JsonValue = None
     """What the tool does, as ACP says it."""
     headline: str | None = None
@@ -79,7 +81,7 @@ class ApprovalRequest:
             context=use.context,
             answer_type=AnswerType.SELECT,
             options=tuple(sorted(self.options, key=_place_by_kind)),
-            tool=self.tool,
+            tool=self.full_name or self.tool,
             nothing_known=self.nothing_known,
             plan=use.is_plan,
         )

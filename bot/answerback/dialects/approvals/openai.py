@@ -27,8 +27,11 @@ from answerback.dialects.call_reader import ArgumentNode
 
 def _read_openai_mcp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     call.label("id")
+    server, tool = call.label("server_label"), read_tool_name((call, "name"))
     yield ApprovalRequest(
-        tool=mcp_tool_name(call.label("server_label"), read_tool_name((call, "name"))),
+        tool=tool,
+        server=server,
+        full_name=mcp_tool_name(server, tool),
         arguments=parse_json_arguments(call.at("arguments").value),
         compared=(call.at("arguments"),),
         notes=others(call, "type", "id", "server_label", "name", "arguments"),

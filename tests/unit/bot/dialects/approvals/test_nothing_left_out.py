@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import Form
 from answerback.dialects import registry
-from answerback.dialects.approval import VARIANTS
+from answerback.dialects.approval import VARIANTS, read_tool_call
 from answerback_base.visible_text import one_line
 from tests.unit.bot.approval_support import ARGS, CALLS, FUNCTION, OPTIONS
 
@@ -282,6 +282,28 @@ def test_every_text_is_read_however_odd_it_is(at: tuple[str, Path], text: str) -
     name, path = at
     form = read(name, replaced(FULL[name], path, text))
     assert form is None or is_said(text, form)
+
+
+@pytest.mark.rule("APPROVAL-2", "GRANT-2")
+@pytest.mark.parametrize(
+    ("name", "server", "tool"),
+    [
+        ("mcpServer/elicitation/request", ("serverName",), ("_meta", "tool_name")),
+        ("mcp_approval_request", ("server_label",), ("name",)),
+    ],
+    ids=["codex", "openai"],
+)
+def test_a_server_whose_name_ends_like_a_separator_is_told_from_another(
+    name: str, server: Path, tool: Path
+) -> None:
+    calls = [
+        replaced(replaced(FULL[name], server, its), tool, other)
+        for its, other in (("a_", "b"), ("a", "_b"))
+    ]
+    titles = [form.questions[0].text for call in calls if (form := read(name, call))]
+    assert titles == ["Call b on a_", "Call _b on a"]
+    uses = [read_tool_call(name, call) for call in calls]
+    assert [use and (use.server, use.tool) for use in uses] == [("a_", "b"), ("a", "_b")]
 
 
 @pytest.mark.rule("APPROVAL-2")
