@@ -66,8 +66,18 @@ async def test_the_question_is_above_the_middle_below_closed_answers(
         assert question is not None
         assert question["y"] + question["height"] <= look["viewport"]["height"] / 2
         await expect(page.get_by_text("This is number 0")).to_be_hidden()
-        await page.locator(".sofar summary").click()
-        await expect(page.get_by_text("This is number 0")).to_be_visible()
+        await page.locator(".sofar > summary").click()
+        line = page.locator(".given .answer", has_text="This is number 0")
+        await expect(line).to_be_visible()
+        is_cut = "each => each.scrollWidth > each.clientWidth"
+        height = await line.evaluate("each => each.offsetHeight")
+        assert height < 1.6 * await line.evaluate(
+            "each => parseFloat(getComputedStyle(each).fontSize)"
+        )
+        if look["viewport"]["width"] < 600:
+            assert await line.evaluate(is_cut)
+        await line.click()
+        assert not await line.evaluate(is_cut)
 
 
 COVERED = """() => {
