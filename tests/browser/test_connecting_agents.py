@@ -7,7 +7,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from playwright.async_api import Browser, expect
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
 
 from answerback.api.oauth import DEVICE_GRANT
 from answerback.runtime.agent_settings import OnboardingSettings
@@ -15,8 +16,19 @@ from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from answerback_storage.personal_links_file import PersonalLinksFile
 from tests.browser.conftest import tab
+from tests.browser.test_accessibility import AXE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+async def check_accessibility(page: Page) -> None:
+    """Check that axe finds nothing, and that no control is lower than 44 pixels."""
+    await page.evaluate(Axe().axe_script)
+    assert (await page.evaluate(AXE))["violations"] == []
+    for control in await page.locator("main :is(button, input:not([type=hidden]))").all():
+        box = await control.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44
 
 
 @pytest.mark.rule("ONBOARD-3", "ONBOARD-4", "ONBOARD-8")
@@ -47,6 +59,7 @@ async def test_a_person_types_a_code_reads_who_asks_approves_and_removes_the_age
         await page.get_by_role("button", name="Continue").click()
         await expect(page.get_by_text("Claude Code wants to ask people")).to_be_visible()
         await expect(page.get_by_text("The request came from 127.0.0.1.")).to_be_visible()
+        await check_accessibility(page)
         await page.get_by_role("button", name="Approve").click()
         await expect(page.get_by_text("Approved. Claude Code gets its token")).to_be_visible()
         poll = {
@@ -60,6 +73,7 @@ async def test_a_person_types_a_code_reads_who_asks_approves_and_removes_the_age
         await page.get_by_role("link", name="Waiting", exact=True).click()
         await page.get_by_role("link", name="Connect an agent").click()
         await expect(page.get_by_text("Claude Code on laptop, from 127.0.0.1")).to_be_visible()
+        await check_accessibility(page)
         async with program.get("/v1/asks", headers=hers) as response:
             assert response.status == 200
         await page.get_by_role("button", name="Remove").click()
