@@ -40,6 +40,7 @@ async def test_the_demo_ends_on_its_own_with_the_agents_result(
         async with tab(browser) as page:
             await page.goto(address)
             await page.get_by_role("button", name="Yes", exact=True).click()
+            await expect(page.get_by_role("button", name="production")).to_be_visible()
             if way_out == "reply":
                 await show_other_ways(page)
                 await page.get_by_text("Reply", exact=True).first.click()
