@@ -34,6 +34,8 @@ class SqlitePlugin(StorePlugin):
                 "a database is sqlite:///a/relative.db or sqlite:////an/absolute.db (a file, not :memory:), or"
                 " postgresql://user@host/name"
             )
+        if listen_url is not None:
+            return "listen_url is for PostgreSQL, whose address is the server behind a pooler; remove it"
         return None
 
     def label(self, url: str) -> str:

@@ -76,7 +76,7 @@ def test_a_default_is_what_it_starts_with(surface: str, schema: Any, more: Any) 
     assert read_form(spec, {editor.id: editor.start}, None) == Answer(value=[{"n": 2}])
 
 
-@pytest.mark.parametrize(("schema", "shape"), SHAPES)
+@pytest.mark.parametrize(("schema", "shape"), SHAPES[1:])  # the first one is rows on a page
 def test_an_untouched_page_is_refused_in_words(schema: Any, shape: str) -> None:
     ask = asked(call(schema))
     page = shown(ask)

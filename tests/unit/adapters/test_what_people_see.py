@@ -67,6 +67,7 @@ def test_an_option_named_like_our_control_is_shown_once(surface: str, several: b
             }
         )
         ask = replace(ask, request=ask.request.model_copy(update={"form": form}))
+        [question] = form.questions
     without = question.model_copy(update={"options": question.options[:1]})
     plain_form = ask.form.model_copy(update={"questions": (without,)})
     plain = replace(ask, request=ask.request.model_copy(update={"form": plain_form}))
