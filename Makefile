@@ -169,4 +169,4 @@ frontier: venv ## For maintainers: compare how the newest release of each agent 
 
 .PHONY: clean
 clean: ## Remove everything the other targets created
-	rm -rf .venv site build *.egg-info bot/answerback_{agents,base,client}/{build,*.egg-info} .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
+	rm -rf .venv site build *.egg-info bot/answerback_{agents,base,client,hosts}/{build,*.egg-info} .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*
