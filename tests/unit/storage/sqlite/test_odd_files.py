@@ -55,7 +55,17 @@ async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace(
     assert await store.asks.get("ask_1") == moved
 
 
-@pytest.mark.parametrize("decide", [answer_decision("prod"), end_decision()], ids=["step", "end"])
+def end_without_a_line(ask: Ask | None) -> Decision[Ask]:
+    """End the ask and add nothing to the record, so that the update is the first to be written."""
+    decision = end_decision()(ask)
+    return Decision(Write(decision.result), decision.result)
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [answer_decision("prod"), end_decision(), end_without_a_line],
+    ids=["step", "end", "end without a line"],
+)
 async def test_a_change_that_was_decided_on_an_outdated_ask_fails_and_the_next_reads_it_again(
     store: SqliteStore, path: Path, decide: Callable[[Ask | None], Decision[Ask]]
 ) -> None:
