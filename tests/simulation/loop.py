@@ -3,7 +3,8 @@
 It keeps what asyncio promises, above all that callbacks run in the order in which they were registered. Chance decides
 only what it decides in reality: how long the network, threads and disks take.
 
-asyncio's base class states wider types than programs use; what is not here raises NotImplementedError there.
+It has the methods of asyncio's loop that the service and its clients use. A call of any other one fails at once, since
+asyncio's base class refuses it.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ from answerback_agents.bridges.codex_answers import (
     refusal,
 )
 from answerback_agents.bridges.codex_capabilities import ClientCapabilities
-from answerback_agents.bridges.codex_file_changes import FileChanges
-from answerback_agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
+from answerback_agents.bridges.codex_items import MCP_TOOL_CALL, AnnouncedItems, approval_kind
 from answerback_agents.bridges.frame import Report
 from answerback_agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback_agents.bridges.pending_requests import PendingRequests
@@ -84,7 +83,7 @@ class CodexBridge:
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
         self._unresolved: dict[str, Ask] = {}
         """The answered questions, by request, until Codex reports that it has the answer."""
-        self._mcp_calls, self._file_changes = McpCalls(), FileChanges()
+        self._items = AnnouncedItems()
         self._capabilities = ClientCapabilities()
         self._folders = Folders()
         self._requests = 0
@@ -153,8 +152,7 @@ class CodexBridge:
                 self._note_folder(message.get("result"))
                 self.to_client(line)
             case _:
-                self._mcp_calls.follow(message)
-                self._file_changes.follow(message)
+                self._items.follow(message)
                 self._note_folder(message.get("params"))
                 self.to_client(line)
 
@@ -163,10 +161,10 @@ class CodexBridge:
         if method == ELICITATION and (kind := approval_kind(params)) is not None:
             if kind != MCP_TOOL_CALL:
                 return None  # the client does what it stands for, such as to install a plug-in
-            if (approval := self._mcp_calls.take_approval(params)) is not None:
+            if (approval := self._items.take_mcp_approval(params)) is not None:
                 return _Call("approval", approval)
         dialect = _DIALECTS.get(method)
-        return None if dialect is None else _Call(dialect, self._file_changes.describe(params))
+        return None if dialect is None else _Call(dialect, self._items.with_changes(params))
 
     def _note_folder(self, result: JsonValue) -> None:
         """Note the folder of a thread that was started or resumed."""

@@ -19,35 +19,45 @@ from answerback.dialects.approvals.approval_request import (
 from answerback.dialects.call_reader import ArgumentNode
 
 
-def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    yield _request(
+        call,
+        tool="permission",
+        saved=("always", "patterns"),
+        until=" until opencode ends",
+        by="tool",
+    )
+
+
+def _read_v2(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    yield _request(call, tool="action", saved=("save", "rules"), until="", by="source")
+
+
+def _request(
+    call: ArgumentNode, *, tool: str, saved: tuple[str, str], until: str, by: str
+) -> ApprovalRequest:
+    """Read a request of either kind.
+
+    Args:
+        tool: the field that names what opencode wants to do.
+        saved: the field with the patterns that *always* saves, and what they are called in an error.
+        until: how long they hold, as the end of the option's label.
+        by: the field that names the call that asks.
+    """
     [once, reject] = options(once="Allow once", reject="Deny")
-    patterns = [node.value for node in optional_items(call, "always", "patterns")]
-    label = f"Always allow {', '.join(map(str, patterns))} until opencode ends"
+    patterns = [node.value for node in optional_items(call, *saved)]
+    label = f"Always allow {', '.join(map(str, patterns))}{until}"
     always = option_for("always", label, patterns, OptionKind.ALLOW_ALWAYS, whole=True)
-    yield ApprovalRequest(
-        tool=read_tool_name((call, "permission")),
+    return ApprovalRequest(
+        tool=read_tool_name((call, tool)),
         arguments=call.at("metadata").value,
         compared=(call.at("metadata"),),
-        notes=others(call, "permission", "metadata", "always", "id", "sessionID", "tool"),
+        notes=others(call, tool, "metadata", saved[0], "id", "sessionID", by),
         options=(once, always, reject) if patterns else (once, reject),
     )
 
 
-def _read_opencode_v2(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    [once, reject] = options(once="Allow once", reject="Deny")
-    saved = [node.value for node in optional_items(call, "save", "rules")]
-    label = f"Always allow {', '.join(map(str, saved))}"
-    always = option_for("always", label, saved, OptionKind.ALLOW_ALWAYS, whole=True)
-    yield ApprovalRequest(
-        tool=read_tool_name((call, "action")),
-        arguments=call.at("metadata").value,
-        compared=(call.at("metadata"),),
-        notes=others(call, "action", "metadata", "save", "id", "sessionID", "source"),
-        options=(once, always, reject) if saved else (once, reject),
-    )
-
-
 VARIANTS: Final[Mapping[str, Variant]] = {
-    "permission.asked": one_field(_read_opencode, "reply", "reject", reason="message"),
-    "permission.v2.asked": one_field(_read_opencode_v2, "reply", "reject", reason="message"),
+    "permission.asked": one_field(_read, "reply", "reject", reason="message"),
+    "permission.v2.asked": one_field(_read_v2, "reply", "reject", reason="message"),
 }

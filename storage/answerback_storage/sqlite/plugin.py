@@ -35,7 +35,7 @@ class SqlitePlugin(StorePlugin):
                 " postgresql://user@host/name"
             )
         if listen_url is not None:
-            return "listen_url is for PostgreSQL, whose address is the server behind a pooler; remove it"
+            return "listen_url is for a postgresql:// url: the server behind a pooler. Remove it"
         return None
 
     def label(self, url: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback_agents.bridges.codex_mcp_calls import McpCalls, approval_kind
+from answerback_agents.bridges.codex_items import AnnouncedItems, approval_kind
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.agents.bridges.test_bridge_codex import answer, run_bridge
 from tests.unit.cases import case_call
@@ -101,20 +101,20 @@ async def test_other_approvals_by_elicitation_are_left_to_codexs_own_client(
 def test_codex_asks_about_a_call_that_it_announced(
     messages: list[Json], is_announced: bool
 ) -> None:
-    calls = McpCalls()
+    calls = AnnouncedItems()
     for message in messages:
         calls.follow(message)
-    found = calls.take_approval(PARAMS)
+    found = calls.take_mcp_approval(PARAMS)
     assert (found is not None) == is_announced
-    assert calls.take_approval(PARAMS) is None  # asked about once
+    assert calls.take_mcp_approval(PARAMS) is None  # asked about once
 
 
 @pytest.mark.rule("CONNECT-8")
 def test_what_people_see_is_what_codex_announced() -> None:
-    calls = McpCalls()
+    calls = AnnouncedItems()
     calls.follow(event("item/started"))
     meta = {key: META[key] for key in ("codex_approval_kind", "tool_params")}
-    found = calls.take_approval({**PARAMS, "_meta": meta})
+    found = calls.take_mcp_approval({**PARAMS, "_meta": meta})
     assert found is not None
     assert found["_meta"] == {**meta, "tool_name": "drop_rows"}
     odd_ones: list[Any] = [None, [], json.dumps(META)]
