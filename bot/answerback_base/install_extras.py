@@ -16,17 +16,28 @@ PUSH: Final = ("push", ("cryptography", "http_ece", "py_vapid"))
 """The extra for notifications in browsers."""
 
 
-def missing_extra_message(extra: str, packages: Iterable[str], wanted_by: str) -> str | None:
+AGENTS: Final = "answerback-agents"
+"""The distribution of what runs beside an agent. Its extras bring less than the service's extras of the same name."""
+AGENTS_MCP: Final = ("mcp", ("mcp",))
+"""Its extra for an MCP gateway over HTTP."""
+AGENTS_OPENCLAW: Final = ("openclaw", ("nacl",))
+"""Its extra for the bridge to OpenClaw."""
+
+
+def missing_extra_message(
+    extra: str, packages: Iterable[str], wanted_by: str, distribution: str = "answerback"
+) -> str | None:
     """A sentence that says which extra to install; None if all its packages are installed.
 
     Args:
         wanted_by: what needs it; the sentence begins with this.
+        distribution: whose extra it is.
     """
     if all(map(_is_installed, packages)):
         return None
     return (
         f"{wanted_by} needs the extra {extra!r}, which is not installed: "
-        f"run `pip install 'answerback[{extra}]'`."
+        f"run `pip install '{distribution}[{extra}]'`."
     )
 
 

@@ -26,6 +26,7 @@ from answerback_agents.cli.output import EXIT_FAILED, EXIT_USAGE
 from answerback_testing.simulated_people import Capability, Stage
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
+from tests.meta.wheels import FOLDERS, closure
 
 
 def _page(name: str) -> str:
@@ -134,6 +135,12 @@ def _operation_called(command: str) -> str:
     assert path is not None, command
     http_method = method[1] if method else "POST" if " -d " in command else "GET"
     return f"{http_method} {re.sub(r'[$][a-z]+', '{id}', path[1])}"
+
+
+def test_what_is_to_be_installed_from_a_checkout_is_all_that_it_needs() -> None:
+    [braces] = re.findall(r"pip install bot/answerback_\{([\w,]+)\}", _page("deploy"))
+    named = {f"answerback-{name}" for name in braces.split(",")}
+    assert named == closure(["answerback-agents"]) & FOLDERS.keys()
 
 
 def test_every_package_is_in_the_architecture() -> None:

@@ -258,6 +258,15 @@ def test_what_runs_beside_an_agent_needs_none_of_the_services_libraries(
         done = _run(agents / "answerback", *arguments, "--url", away, folder=tmp_path)
         assert done.returncode == 1
         assert "Cannot reach" in done.stderr, done.stderr
+    for command, extra in (
+        (["mcp-proxy", "--url", away], "mcp"),
+        (["bridge", "openclaw"], "openclaw"),
+    ):
+        done = _run(agents / "answerback", *command, folder=tmp_path)
+        assert done.stderr.endswith(
+            f"needs the extra {extra!r}, which is not installed: "
+            f"run `pip install 'answerback-agents[{extra}]'`.\n"
+        )
     imported = "import answerback_agents.cli.bridged_server, answerback_agents.mcp_proxy.gateway"
     assert _run(agents / "python", "-c", imported, folder=tmp_path).returncode == 0
     shown = _run(agents / "answerback", "connect", "codex", "--print", folder=tmp_path)

@@ -78,7 +78,12 @@ def openclaw(
     it again, it does not repeat any ask.
     """
     from answerback_agents.cli import bridged_server
+    from answerback_agents.cli.output import fail
+    from answerback_base.install_extras import AGENTS, AGENTS_OPENCLAW, missing_extra_message
 
+    missing = missing_extra_message(*AGENTS_OPENCLAW, "`answerback bridge openclaw`", AGENTS)
+    if missing is not None:
+        fail(missing)
     bridged_server.follow_openclaw(gateway, url, token_env, to, gateway_token_env)
 
 

@@ -146,13 +146,14 @@ def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
 
 def _check_address(url: str, pairs: list[str]) -> dict[str, str]:
     """Check that the server can be reached by HTTP, and return the headers to send."""
-    from answerback_base.install_extras import MCP, missing_extra_message
+    from answerback_base.install_extras import AGENTS, AGENTS_MCP, missing_extra_message
 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         _fail(f"{url} is not the address of an MCP server. Use http://host:port/path.")
-    if (sentence := missing_extra_message(*MCP, "`answerback mcp-proxy --url`")) is not None:
-        _fail(sentence)
+    missing = missing_extra_message(*AGENTS_MCP, "`answerback mcp-proxy --url`", AGENTS)
+    if missing is not None:
+        _fail(missing)
     headers = {}
     for pair in pairs:
         name, _, variable = pair.partition("=")

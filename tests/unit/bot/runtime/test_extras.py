@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.machinery import ModuleSpec
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -54,6 +54,21 @@ def test_the_table_matches_the_distribution() -> None:
     )
     named = {extra: packages for extra, packages in needed.items() if packages}
     assert set(all_of_them) == set(named)
+    _assert_brings(named, declared)
+
+
+@pytest.mark.rule("CONFIG-12")
+def test_the_extras_of_what_runs_beside_an_agent_match_its_distribution() -> None:
+    declared = project("bot/answerback_agents")["optional-dependencies"]
+    named = dict([install_extras.AGENTS_MCP, install_extras.AGENTS_OPENCLAW])
+    assert declared.keys() == named.keys()
+    _assert_brings(named, declared)
+
+
+def _assert_brings(
+    named: Mapping[str, Iterable[str]], declared: Mapping[str, Iterable[str]]
+) -> None:
+    """Assert that each extra brings exactly the packages that are looked for."""
     held = packages_distributions()
     for extra, packages in named.items():
         asked = {re.split(r"[\[>=]", line)[0].lower() for line in declared[extra]}

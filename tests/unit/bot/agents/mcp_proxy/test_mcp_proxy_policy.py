@@ -228,10 +228,26 @@ def test_the_definitions_are_kept_with_the_state_of_the_users_programs(
     assert (code, "is not a file of allowed definitions" in err) == (2, True)
 
 
-def test_http_needs_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(install_extras, "find_spec", lambda _: None)
-    code, _, err = run("mcp-proxy", "--url", "http://127.0.0.1:1", "--state", str(tmp_path))
-    assert (code, "needs the extra 'mcp'" in err) == (2, True)
+@pytest.mark.rule("CONFIG-12")
+@pytest.mark.parametrize(
+    ("missing", "wrong"),
+    [
+        (
+            "mcp",
+            "needs the extra 'mcp', which is not installed: run `pip install 'answerback-agents[mcp]'`.",
+        ),
+        (
+            "aiohttp_asgi",
+            "--header-env wrong",
+        ),  # a package of the service: the next mistake is told
+    ],
+)
+def test_http_needs_the_extra_of_what_runs_beside_an_agent(
+    monkeypatch: pytest.MonkeyPatch, missing: str, wrong: str
+) -> None:
+    monkeypatch.setattr(install_extras, "find_spec", lambda name: None if name == missing else "")
+    code, _, err = run("mcp-proxy", "--url", "http://127.0.0.1:1", "--header-env", "wrong")
+    assert (code, wrong in err) == (2, True), err
 
 
 @pytest.mark.rule("GATEWAY-8")
