@@ -15,6 +15,7 @@ from answerback_agents.connect.hook_rows import (
     same_in_both_scopes,
 )
 from answerback_agents.connect.settings_entries import Entry, Json
+from answerback_hosts.claude.about import ABOUT
 
 
 def _claude(service: ServiceConnection) -> list[Entry]:
@@ -31,7 +32,7 @@ def _claude(service: ServiceConnection) -> list[Entry]:
 
 
 AGENT: Final = ConnectableAgent(
-    title="Claude Code",
+    title=ABOUT.title,
     places=same_in_both_scopes(_claude, "settings.json", ".claude/settings.json"),
     home=home_of("CLAUDE_CONFIG_DIR", ".claude"),
     limitations=[

@@ -18,6 +18,7 @@ from answerback_agents.connect.hook_rows import (
 from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Json, Setting
 from answerback_agents.connect.toml_edit import TomlFormat
+from answerback_hosts.codex.about import ABOUT
 
 
 def _codex(service: ServiceConnection) -> list[Entry]:
@@ -35,7 +36,7 @@ def _codex(service: ServiceConnection) -> list[Entry]:
 
 
 AGENT: Final = ConnectableAgent(
-    title="Codex",
+    title=ABOUT.title,
     places=same_in_both_scopes(_codex, "config.toml", ".codex/config.toml"),
     home=home_of("CODEX_HOME", ".codex"),
     format=TomlFormat(),

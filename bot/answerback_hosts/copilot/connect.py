@@ -18,6 +18,7 @@ from answerback_agents.connect.hook_rows import (
     home_of,
 )
 from answerback_agents.connect.settings_entries import NAME, Entry, Json, ListItem, Setting
+from answerback_hosts.copilot.about import ABOUT
 
 
 def _copilot_server(service: ServiceConnection) -> list[Entry]:
@@ -38,7 +39,7 @@ def _copilot_hook_file(service: ServiceConnection) -> list[Entry]:
 
 
 AGENT: Final = ConnectableAgent(
-    title="Copilot CLI",
+    title=ABOUT.title,
     places={
         Scope.USER: [
             AgentFile(["mcp-config.json"], _copilot_server),

@@ -17,6 +17,7 @@ from answerback_agents.connect.hook_rows import (
 )
 from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Setting
+from answerback_hosts.gemini.about import ABOUT
 
 
 def _gemini(service: ServiceConnection) -> list[Entry]:
@@ -33,7 +34,7 @@ def _gemini(service: ServiceConnection) -> list[Entry]:
 
 
 AGENT: Final = ConnectableAgent(
-    title="Gemini CLI",
+    title=ABOUT.title,
     places=same_in_both_scopes(_gemini, "settings.json", ".gemini/settings.json"),
     home=lambda: home_of("GEMINI_CLI_HOME", "")() / ".gemini",
     limitations=[

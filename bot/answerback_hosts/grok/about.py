@@ -6,4 +6,4 @@ from typing import Final
 
 from answerback_base.hosts import About
 
-ABOUT: Final = About("Grok", programs=("grok",))
+ABOUT: Final = About("Grok Build", programs=("grok",))

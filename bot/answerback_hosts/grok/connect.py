@@ -22,6 +22,7 @@ from answerback_agents.connect.hook_rows import (
 from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Setting
 from answerback_agents.connect.toml_edit import TomlFormat
+from answerback_hosts.grok.about import ABOUT
 
 
 def _grok(service: ServiceConnection) -> list[Entry]:
@@ -43,7 +44,7 @@ _GROK: Final = [
 
 
 AGENT: Final = ConnectableAgent(
-    title="Grok Build",
+    title=ABOUT.title,
     places={Scope.USER: _GROK, Scope.PROJECT: _GROK},
     home=Path.home,
     limitations=[

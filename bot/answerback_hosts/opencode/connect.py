@@ -13,6 +13,7 @@ from answerback_agents.connect.connectable_agent import (
 from answerback_agents.connect.hook_rows import RESTART, home_of
 from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Json, Setting
+from answerback_hosts.opencode.about import ABOUT
 
 
 def _opencode(service: ServiceConnection) -> list[Entry]:
@@ -25,7 +26,7 @@ _OPENCODE: Final = [AgentFile(["opencode.json", "opencode.jsonc"], _opencode)]
 
 
 AGENT: Final = ConnectableAgent(
-    title="opencode",
+    title=ABOUT.title,
     places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
     home=lambda: home_of("XDG_CONFIG_HOME", ".config")() / "opencode",
     limitations=[

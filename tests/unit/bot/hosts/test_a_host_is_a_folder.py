@@ -93,6 +93,12 @@ async def test_it_is_connected_like_the_others(tmp_path: Path) -> None:
 def test_a_host_needs_no_more_than_a_name() -> None:
     folders = set(hosts_with("__init__"))
     assert {"claude", "codex", "kimi"} <= folders
-    assert load_parts("about").keys() == folders - {"droid"}
+    assert load_parts("about").keys() == folders
     assert load_part("kimi", "hook") is None
     assert load_part("nobody", "about") is None
+
+
+def test_a_host_has_one_title_wherever_people_see_it() -> None:
+    about = load_parts("about")
+    for name, part in load_parts("connect").items():
+        assert part.AGENT.title == about[name].ABOUT.title
