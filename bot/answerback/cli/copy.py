@@ -39,7 +39,7 @@ def command(
         fail("--from and --to are the same database. Name another one with --to.")
     if files[0] is not None and not files[0].exists():
         fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
-    copied = copy(*(each.plugin.copy_endpoint(each.url) for each in (old, new)))
+    copied = copy(old.plugin.copy_endpoint(old.url), new.plugin.copy_endpoint(new.url))
     if json:
         print_json({table: digest._asdict() for table, digest in copied.items()})
         return

@@ -33,9 +33,8 @@ def agent_name(response: Json) -> str | None:
     result = as_object(response.get("result"))
     if "protocolVersion" not in result:
         return None
-    about = as_object(
-        result.get("agentInfo") or result.get("info")
-    )  # in version 1, and from version 2 on
+    # In version 1, and from version 2 on.
+    about = as_object(result.get("agentInfo") or result.get("info"))
     return _text(about.get("name"))
 
 

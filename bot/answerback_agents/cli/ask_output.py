@@ -26,8 +26,6 @@ EXIT_STILL_OPEN: Final = 8
 EXIT_ASKED_BACK: Final = 9
 BY_DEFAULT: Final = "default"
 """The source of an answer that nobody gave."""
-
-
 GAVE_UP: Final = {
     "denied": "denied, because it was not decided in time",
     "gone": "ended, because the agent's host no longer waits for it",

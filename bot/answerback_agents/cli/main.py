@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from answerback_base.entry_points import Discovered
 
 _HELP_NAMES: Final = ["-h", "--help"]
-
-
 _OWN: Final = {command.typed: command for command in OWN_COMMANDS}
 
 
 @cache
 def installed_commands() -> Discovered[Command]:
-    """Return the commands of all installed distributions, ours among them, discovered once."""
+    """Return the commands that distributions add, the service's among them; discovered once."""
     # Not above: a hook runs hundreds of times a day, and needs none of these.
     from answerback_base.entry_points import discover, entry_points
 

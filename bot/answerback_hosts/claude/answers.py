@@ -35,10 +35,8 @@ def _denial(event: Json, reason: str) -> Json | None:
 
 def _decides(event: Json, answer: Json) -> bool:
     name = event["hook_event_name"]
-    if name == "Elicitation" and answer.keys() == {
-        "systemMessage"
-    }:  # Claude Code asks in its own window
-        return is_text(answer, "systemMessage")
+    if name == "Elicitation" and answer.keys() == {"systemMessage"}:
+        return is_text(answer, "systemMessage")  # Claude Code asks in its own window
     if (decided := decision_in(event, answer)) is None:
         return False
     match name:
