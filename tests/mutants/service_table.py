@@ -47,7 +47,7 @@ SERVICE = (
         (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
     ),
     Mutant(
-        "bot/answerback/service/submission_plan.py",
+        "bot/answerback/service/submission_confirmers.py",
         "if len(answering) == len(responders) and not any(map(people.name_of, answering)):",
         "if False:",
         (f"{_UNIT}/service/test_confirmers_elsewhere.py",),

@@ -12,14 +12,9 @@ from answerback.ports.plugin import Finding
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import build_people
 from answerback.runtime.plugins import installed_plugins
-from answerback.service.submission_plan import (
-    OWNER,
-    find_confirmation_problem,
-    normalize_responders,
-    parse_destination,
-    plan_confirmers,
-)
-from answerback.service.submission_request import ConfirmationTable, Route
+from answerback.service.submission_confirmers import find_confirmation_problem, plan_confirmers
+from answerback.service.submission_plan import OWNER, parse_destination
+from answerback.service.submission_request import ConfirmationTable, Route, normalize_responders
 
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _PROOFS: Final = {

@@ -16,7 +16,7 @@ from answerback.core.person import Person
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPeople, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.may_act import NeedsGroups
-from answerback.service.submission_plan import normalize_responders
+from answerback.service.submission_request import normalize_responders
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Where an ask of a submission goes, who may answer and confirm it, and for how long: by the call and its route. Pure.
+"""Where an ask of a submission goes, who may answer it, and for how long: by the call and its route. Pure.
 
 Who may answer the operator decides, not the model: a call may narrow a route's list and ask for more confirmations,
 never widen the list or ask for fewer.
@@ -6,33 +6,31 @@ never widen the list or ask for fewer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Destination, Escalation
-from answerback.core.confirmation import MAX_CONFIRMATIONS, ConfirmationRule
-from answerback.core.confirmer_copies import tellable
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import ConfigError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
-from answerback.core.handing_over import is_collective
 from answerback.core.headline import file_name
 from answerback.core.origin import Origin
-from answerback.core.people import PERSON_PREFIX, People
-from answerback.core.person import Person
+from answerback.core.people import People
+from answerback.service.submission_confirmers import plan_confirmation, plan_confirmers
 from answerback.service.submission_request import (
     DEFAULT_SURFACE,
     MAX_PLACE,
     Agent,
-    ConfirmationTable,
     Route,
     Routes,
     Submission,
     SubmittedOrigin,
     To,
+    normalize_responders,
 )
 from answerback_base.hosts import load_parts
 from answerback_base.visible_text import one_line
@@ -118,7 +116,8 @@ def plan(
     responders = plan_responders(submission.responders, route, surface, people)
     if isinstance(responders, Problem):
         return (responders,)
-    confirmers = plan_confirmers(route.confirmations, surface, people, is_up)
+    table = route.confirmations
+    confirmers = plan_confirmers(table, surface, people, is_up) if table else None
     if confirmers == ((), ()):
         message = f"None of those who may confirm here has an account on {surface}, or on another surface that is up."
         return (Problem(pointer="/confirmations", code="too_many_confirmations", message=message),)
@@ -136,7 +135,9 @@ def plan(
         escalation=_escalation(submission, route, people, surfaces, destination, is_up),
         origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
         route=str(to) if named else None,
-        confirmation=plan_confirmation(submission.confirmations, route.confirmations, requester),
+        confirmation=plan_confirmation(submission.confirmations, table, requester)
+        if submission.confirmations or table
+        else None,
         confirmers=confirmers[0] if confirmers else (),
         confirmers_elsewhere=confirmers[1] if confirmers else (),
         ceiling=normalize_responders(route.responders, surface, people),
@@ -220,48 +221,19 @@ def _escalation(
     if not responders and to is not None and to.user is None and first.user is not None:
         # In a direct message only its person may act; in a shared place, whoever is listed may.
         responders = submission.responders or route.responders
-    confirmers = plan_confirmers(route.confirmations, surface, people, is_up) or ((), ())
+    table = route.confirmations
+    confirmers = plan_confirmers(table, surface, people, is_up) if table else None
+    here, elsewhere = confirmers or ((), ())
     return Escalation(
         after=rule.after,
         to=to,
         responders=normalize_responders(responders, surface, people) or (),
-        confirmers=confirmers[0],
-        confirmers_elsewhere=confirmers[1],
+        confirmers=here,
+        confirmers_elsewhere=elsewhere,
     )
 
 
-def plan_confirmers(
-    table: ConfirmationTable | None,
-    surface: str,
-    people: People,
-    is_up: Callable[[str], bool],
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the ids of those who may confirm on a surface, and the accounts, as ``surface:id``, of those who may
-    confirm and have none there; None: whoever may answer.
-
-    Who they are is known from the directory alone: they are told at the first of their accounts whose surface is up.
-    """
-    listed = table.confirmers if table else None
-    here = normalize_responders(listed, surface, people)
-    if listed is None or here is None:
-        return None
-    elsewhere: dict[str, None] = {}
-    for name in listed:
-        person = name.removeprefix(PERSON_PREFIX)
-        if person == name:
-            there, _, user_id = name.partition(":")
-            known = people.name_of(Person(surface=there, user_id=user_id)) if user_id else None
-            if known is None or there == surface:
-                continue
-            person = known
-        if not people.ids_on(person, surface):
-            accounts = people.accounts_named(person)
-            reached = (f"{each}:{user_id}" for each, user_id in accounts if is_up(each))
-            elsewhere |= dict.fromkeys([*reached][:1])
-    return here, tuple(elsewhere)
-
-
-# --- who may answer and confirm ------------------------------------------------------------------
+# --- who may answer -------------------------------------------------------------------------------
 
 
 def plan_responders(
@@ -304,103 +276,6 @@ def _nobody_there(surface: str) -> Problem:
 
 def _forbidden(message: str) -> Problem:
     return Problem(pointer="/responders", code="responders_forbidden", message=message)
-
-
-def normalize_responders(
-    responders: tuple[str, ...] | Literal["anyone"] | None, surface: str, people: People
-) -> tuple[str, ...] | None:
-    """Return the responders as the surface knows them: ``web:alice`` is ``alice`` there, ``person:ann`` her ids."""
-    if responders == ANYONE:
-        return (ANYONE,)
-    if responders is None:
-        return None
-    prefix = f"{surface}:"
-    names: dict[str, None] = {}
-    for name in responders:
-        person = name.removeprefix(PERSON_PREFIX)
-        is_person = person != name
-        ids = people.ids_on(person, surface) if is_person else (name.removeprefix(prefix),)
-        names.update(dict.fromkeys(ids))
-    return tuple(names)
-
-
-def plan_confirmation(
-    from_call: int | None, route: ConfirmationTable | None, requester: str | None
-) -> ConfirmationRule | None:
-    """Decide how many people have to confirm; None if none has."""
-    due = max(from_call or 0, route.count if route else 0)
-    return ConfirmationRule(due=due, requester=requester) if due else None
-
-
-def find_confirmation_problem(
-    rule: ConfirmationRule,
-    confirmers: Collection[str],
-    responders: Collection[str],
-    place: Destination,
-    people: People,
-    elsewhere: Collection[str] = (),
-) -> Problem | None:
-    """Return the problem if so many people can never confirm, or be told. A person with several accounts counts once.
-
-    Those ``elsewhere`` count if those who answer are in the directory, too: nobody else is told apart from them.
-
-    One of those named has to answer, if nobody else can.
-    """
-    surface = place.surface
-    others_there = _different_people(elsewhere, responders, surface, people)
-    if (
-        place.user is not None
-        and confirmers
-        and not tellable(tuple(confirmers), place)
-        and not others_there
-    ):
-        message = (
-            "In a direct message, those who may confirm are asked in their own chats, but none is named besides its "
-            f"person. Let the operator name people with an account on {surface} (routes.<name>.confirmations), not "
-            "groups alone."
-        )
-        return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
-    named, most = confirmers if confirmers or elsewhere else responders, MAX_CONFIRMATIONS
-    if not any(map(is_collective, named)):
-        requester = people.ids_on(rule.requester or "", surface)
-        if rule.requester is not None and not requester:
-            # Any other account there may be the requester's.
-            named = [
-                each for each in named if people.name_of(Person(surface=surface, user_id=each))
-            ]
-        able = _people_among(named, surface, people) - _people_among(requester, surface, people)
-        if rule.requester is not None:
-            of_requester = map(people.human, people.persons_named(rule.requester))
-            others_there -= {*of_requester}
-        able |= others_there
-        are_others_open = any(map(is_collective, responders))
-        others = are_others_open or _people_among(responders, surface, people) - able
-        most = min(most, len(able) if others else len(able) - 1)
-    if rule.due <= most:
-        return None
-    message = (
-        f"{rule.due} people would have to confirm the answers, but at most {most} can here. Lower confirmations, "
-        "or let the operator name more people (routes.<name>.confirmations)."
-    )
-    return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
-
-
-def _different_people(
-    accounts: Collection[str], responders: Collection[str], surface: str, people: People
-) -> set[str]:
-    """Return the people with these accounts, as ``surface:id``, if they are told apart from whoever may answer."""
-    answering = [
-        Person(surface=surface, user_id=each) for each in responders if not is_collective(each)
-    ]
-    if len(answering) == len(responders) and not any(map(people.name_of, answering)):
-        return set()
-    parts = (each.partition(":") for each in accounts)
-    return {people.human(Person(surface=there, user_id=user_id)) for there, _, user_id in parts}
-
-
-def _people_among(ids: Collection[str], surface: str, people: People) -> set[str]:
-    """Return the people with these ids, each once, by one of their accounts."""
-    return {people.human(Person(surface=surface, user_id=each)) for each in ids}
 
 
 # --- from where an agent asks --------------------------------------------------------------------

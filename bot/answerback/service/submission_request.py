@@ -19,11 +19,12 @@ from pydantic import (
     model_validator,
 )
 
+from answerback.core.ask import ANYONE
 from answerback.core.confirmation import MAX_CONFIRMATIONS
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
-from answerback.core.people import NOBODY_KNOWN, People
+from answerback.core.people import NOBODY_KNOWN, PERSON_PREFIX, People
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.json_bodies import find_size_problem, problems_of
@@ -223,6 +224,24 @@ class Routes:
 
 
 NO_ROUTES: Final = Routes()
+
+
+def normalize_responders(
+    responders: tuple[str, ...] | Literal["anyone"] | None, surface: str, people: People
+) -> tuple[str, ...] | None:
+    """Return the responders as the surface knows them: ``web:alice`` is ``alice`` there, ``person:ann`` her ids."""
+    if responders == ANYONE:
+        return (ANYONE,)
+    if responders is None:
+        return None
+    prefix = f"{surface}:"
+    names: dict[str, None] = {}
+    for name in responders:
+        person = name.removeprefix(PERSON_PREFIX)
+        is_person = person != name
+        ids = people.ids_on(person, surface) if is_person else (name.removeprefix(prefix),)
+        names.update(dict.fromkeys(ids))
+    return tuple(names)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,14 @@ from answerback.service.json_bodies import unknown_surface
 from answerback.service.may_act import has_place_groups, name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.submission_plan import (
-    Plan,
-    find_confirmation_problem,
+from answerback.service.submission_confirmers import find_confirmation_problem
+from answerback.service.submission_plan import Plan, plan
+from answerback.service.submission_request import (
+    Agent,
+    Routes,
+    Submission,
     normalize_responders,
-    plan,
 )
-from answerback.service.submission_request import Agent, Routes, Submission
 
 logger = logging.getLogger(__name__)
 

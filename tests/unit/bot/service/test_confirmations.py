@@ -24,7 +24,7 @@ from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.service.question_routing import Rules
 from answerback.service.repeated_calls import join_key
 from answerback.service.service import Service
-from answerback.service.submission_plan import find_confirmation_problem, plan_confirmation
+from answerback.service.submission_confirmers import find_confirmation_problem, plan_confirmation
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
