@@ -52,6 +52,12 @@ SERVICE = (
         "if False:",
         (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
     ),
+    Mutant(
+        "bot/answerback/service/submission_confirmers.py",
+        'return name if known is None else f"{PERSON_PREFIX}{known}"',
+        "return name",
+        (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
+    ),
     # Who is given an ask is a person, as the platform says.
     Mutant(
         "bot/answerback/service/handing_over.py",

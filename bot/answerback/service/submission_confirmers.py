@@ -25,24 +25,26 @@ def plan_confirmers(
 
     Who they are is known from the directory alone: they are told at the first of their accounts whose surface is up.
     """
-    listed = table.confirmers
-    here = normalize_responders(listed, surface, people)
-    if listed is None or here is None:
+    if table.confirmers is None:
         return None
+    named = tuple(_as_person(name, surface, people) for name in table.confirmers)
     elsewhere: dict[str, None] = {}
-    for name in listed:
+    for name in named:
         person = name.removeprefix(PERSON_PREFIX)
-        if person == name:
-            there, _, user_id = name.partition(":")
-            known = people.name_of(Person(surface=there, user_id=user_id)) if user_id else None
-            if known is None or there == surface:
-                continue
-            person = known
-        if not people.ids_on(person, surface):
+        if person != name and not people.ids_on(person, surface):
             accounts = people.accounts_named(person)
             reached = (f"{each}:{user_id}" for each, user_id in accounts if is_up(each))
             elsewhere |= dict.fromkeys([*reached][:1])
-    return here, tuple(elsewhere)
+    return normalize_responders(named, surface, people) or (), tuple(elsewhere)
+
+
+def _as_person(name: str, surface: str, people: People) -> str:
+    """Return the account of a known person on another surface as ``person:NAME``, and any other name as it is."""
+    there, _, user_id = name.partition(":")
+    if there == surface or not user_id:
+        return name
+    known = people.name_of(Person(surface=there, user_id=user_id))
+    return name if known is None else f"{PERSON_PREFIX}{known}"
 
 
 def plan_confirmation(

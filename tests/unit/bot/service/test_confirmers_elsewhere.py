@@ -138,6 +138,25 @@ async def test_a_call_is_refused_if_nobody_could_confirm_it(
     assert [each.code for each in refused.value.problems] == ["too_many_confirmations"]
 
 
+@pytest.mark.rule("CONFIRM-15", "CONFIRM-9")
+@pytest.mark.parametrize("to", PLACES)
+async def test_an_account_on_another_surface_counts_once_and_stands_for_its_person(
+    parts: Parts, to: str
+) -> None:
+    named = {"count": 1, "from": ["web:lea"]}
+    service = parts.service(routes=routes(to, "web:lea", confirmations=named))
+    ask = await submitted(service)
+    assert (ask.confirmers, ask.confirmers_elsewhere) == ((), ("web:lea",))
+    service = parts.service(routes=routes(to, "web:lea", confirmations={**named, "count": 2}))
+    with pytest.raises(InvalidCallError) as refused:
+        await submitted(service)
+    assert [each.code for each in refused.value.problems] == ["too_many_confirmations"]
+    both = routes(to, "web:lea", confirmations=named)
+    both.people.update_from(People({"lea": ("web:lea", "chat:lea"), "ann": ("chat:ann",)}))
+    ask = await submitted(parts.service(routes=both))
+    assert (ask.confirmers, ask.confirmers_elsewhere) == (("lea",), ())
+
+
 @pytest.mark.rule("CONFIRM-15", "CONFIRM-3")
 @pytest.mark.parametrize("answered_on", ["chat", "mail"])
 async def test_an_account_that_was_linked_just_now_confirms_nothing(
