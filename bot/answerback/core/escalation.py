@@ -129,6 +129,7 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
             left=before.left,
             revision=before.revision,
             opened=before.opened,
+            handed_over=before.handed_over,
             by=by,
         ),
     )
@@ -187,7 +188,7 @@ def _put_back(ask: Ask, before: PlaceBefore) -> Ask:
         before=None,
         shown_revision=0,
         opened=before.opened,
-        handed_over=ask.handed_over if before.by is None else None,
+        handed_over=before.handed_over,
     )
 
 

@@ -91,6 +91,8 @@ class PlaceBefore(StrictDataclass):
     revision: int = 0
     """The revision that its message there shows."""
     opened: QuestionOpening = UNOPENED
+    handed_over: HandedOver | None = None
+    """The hand over that held there."""
     by: Person | None = None
     """Who handed it over; None: it was escalated."""
 

@@ -11,7 +11,7 @@ from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Change, Destination
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.handing_over import HandOver, apply_hand_over, ceiling_of, is_collective
-from answerback.core.people import People
+from answerback.core.people import People, account_id
 from answerback.core.person import Person
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPeople, Surface
 from answerback.presentation.responders import missing_groups
@@ -48,7 +48,7 @@ def decide_hand_over(
 
     Args:
         surface: where it is asked.
-        taker: the other person, once they were looked up; None: they have yet to be.
+        taker: the person who was looked up last; None: nobody was.
     """
     ids = normalize_responders((action.to,), ask.destination.surface, people) or ()
     ceiling = ceiling_of(ask)
@@ -56,8 +56,9 @@ def decide_hand_over(
         return _rejected(ask, refusals.NO_CEILING)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
-    if taker is None:
-        return NeedsPerson(ask, ids[0])
+    there = Person(surface=ask.destination.surface, user_id=ids[0])
+    if taker is None or account_id(taker.actor.person) != account_id(there):
+        return NeedsPerson(ask, ids[0])  # an ask that has moved meanwhile has other people
     if taker.is_person is False:
         return Rejected(RejectReason.INVALID, ask, (refusals.NOT_A_PERSON.problem(ids[0]),))
     known = tuple(each for each in ids if _is_known(each, ask, people, surface, taker))

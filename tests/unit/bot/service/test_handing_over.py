@@ -21,8 +21,10 @@ from answerback.core.errors import (
 from answerback.core.handing_over import HandOver, people_to_choose, reminder_recipients
 from answerback.core.labels import Labels
 from answerback.core.people import NOBODY_KNOWN, People
-from answerback.ports.surface import Acted, Rejected, RejectReason
+from answerback.core.person import Person
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
+from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over
 from answerback.service.push_rows import push_rows
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
@@ -330,6 +332,39 @@ async def test_nothing_says_that_an_ask_was_handed_over_that_has_returned(parts:
         now = await service.get(ask.id)
         assert now is not None
         assert (now.destination.user, now.handed_over) == ("U1", None)
+
+
+@pytest.mark.rule("HANDOVER-5", "MOVE-2")
+async def test_the_hand_over_before_one_that_returned_is_said_again(parts: Parts) -> None:
+    async with running(parts, routes=routes(to="chat:@U1")) as (service, sync):
+        ask = await asked(service)
+        await sync.wait_until_idle()
+        first = (await handed(service, ask, "U2")).handed_over
+        await sync.wait_until_idle()
+        parts.chat.failures.append(DestinationGoneError("they have not started the bot"))
+        await handed(service, ask, "U3", by="U2")
+        await parts.chat.until(lambda: not parts.chat.failures)
+        await sync.wait_until_idle()
+        now = await service.get(ask.id)
+        assert now is not None
+        assert (now.destination.user, now.handed_over) == ("U2", first)
+
+
+@pytest.mark.rule("HANDOVER-2")
+@pytest.mark.parametrize(
+    "found", [("mail", "U9"), ("chat", "U8")], ids=["another surface", "another person"]
+)
+async def test_who_was_looked_up_where_the_ask_was_before_is_looked_up_again(
+    parts: Parts, found: tuple[str, str]
+) -> None:
+    service = parts.service(routes=routes(to="chat:C1", responders="anyone"))
+    ask = await asked(service)
+    surface, user_id = found
+    taker = Taker(Actor(Person(surface=surface, user_id=user_id, name="Bob")), is_person=True)
+    decided = decide_hand_over(
+        ask, HandOver(to="U9"), actor("U1"), taker, 1.0, NOBODY_KNOWN, parts.chat
+    )
+    assert decided == NeedsPerson(ask, "U9")
 
 
 @pytest.mark.rule("HANDOVER-7")
