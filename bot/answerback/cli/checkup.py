@@ -162,7 +162,7 @@ def _unenforced_rules(settings: Settings) -> Iterator[Finding]:
 
 def _exposed_key(settings: Settings) -> Finding | None:
     """A finding if other users of this machine can read the person's key."""
-    path = PersonKeyFile(settings.storage.sqlite_path).path
+    path = PersonKeyFile(settings.storage.file).path
     if not path.exists() or not path.stat().st_mode & 0o077:
         return None
     fix = f"Run `chmod 600 {path}`, then `answerback key rotate`."

@@ -29,7 +29,7 @@ def address_and_key(base: str, config: Path | None) -> tuple[str, str | None]:
     settings = load_settings(config)
     if not _is_configured(base, settings.server):
         return base, None
-    return _numeric(base), PersonKeyFile(settings.storage.sqlite_path).read()
+    return _numeric(base), PersonKeyFile(settings.storage.file).read()
 
 
 def describe_audience(ask: Mapping[str, JsonValue]) -> str:

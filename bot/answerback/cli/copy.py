@@ -48,7 +48,7 @@ def command(
     say(
         f"Everything in {old.name} was copied to {new.name}. Set `storage.url` to the new database."
     )
-    beside, to = (str(each.sqlite_path) for each in (old, new))
+    beside, to = (str(each.file) for each in (old, new))
     what = "Keep" if beside == to else f"Give {to} its own copies of"
     say(
         "The person's key, the key that signs receipts and the personal links are not part of a database, but in files "

@@ -59,4 +59,4 @@ def _file(config: Path | None) -> PersonKeyFile:
     from answerback.runtime.config_file import load_settings
     from answerback_storage.person_key_file import PersonKeyFile
 
-    return PersonKeyFile(load_settings(config).storage.sqlite_path)
+    return PersonKeyFile(load_settings(config).storage.file)

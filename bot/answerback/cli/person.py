@@ -160,7 +160,7 @@ def _settings(config: Path | None) -> Settings:
 def _file(settings: Settings) -> PersonalLinksFile:
     from answerback_storage.personal_links_file import PersonalLinksFile
 
-    return PersonalLinksFile(settings.storage.sqlite_path)
+    return PersonalLinksFile(settings.storage.file)
 
 
 def _link_address(settings: Settings, url: str | None) -> tuple[str, bool]:

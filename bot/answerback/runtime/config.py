@@ -50,6 +50,7 @@ NON_SETTING_VARIABLES: Final = frozenset(
     {"ANSWERBACK_CONFIG", "ANSWERBACK_MCP_POLICY", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"}
 )
 """Variables that the commands read; every other variable with our prefix must be a setting."""
+_DEFAULT_FILE: Final = "answerback.db"
 _LIKELY_MISSPELLED: Final = 0.85
 """The similarity, by difflib, from which a tool's name is a misspelled one: another word may be a tool of its own."""
 
@@ -101,7 +102,7 @@ class PublicSettings(Table):
 class StorageSettings(Table):
     """Where asks are stored."""
 
-    url: str = "sqlite:///answerback.db"
+    url: str = f"sqlite:///{_DEFAULT_FILE}"
     listen_url: str | None = None
     """The PostgreSQL server itself, if ``url`` is a pooler's; used to receive notifications."""
 
@@ -113,9 +114,9 @@ class StorageSettings(Table):
         return plugin
 
     @property
-    def sqlite_path(self) -> Path:
-        """The database file; if it is none, the path next to which the person's key is stored."""
-        return self.plugin.file(self.url) or Path("answerback.db")
+    def file(self) -> Path:
+        """The database's file, beside which keys are stored; if it has none, the default one, which need not exist."""
+        return self.plugin.file(self.url) or Path(_DEFAULT_FILE)
 
     @property
     def name(self) -> str:

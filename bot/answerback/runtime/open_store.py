@@ -72,7 +72,7 @@ async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
         async with open_configured_store(storage) as opened:
             yield opened.store
         return
-    if not await asyncio.to_thread(storage.sqlite_path.exists):
+    if not await asyncio.to_thread(storage.file.exists):
         raise StoreError(
             f"There is no database {storage.name}. Run this in the service's folder, or name its configuration file "
             "with --config."

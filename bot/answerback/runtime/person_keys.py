@@ -34,7 +34,7 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
     Raises:
         StoreError: the key file cannot be created.
     """
-    path = settings.storage.sqlite_path
+    path = settings.storage.file
     file, links = PersonKeyFile(path), PersonalLinksFile(path)
     await asyncio.to_thread(file.ensure)
     home = installed_plugins().home

@@ -22,7 +22,7 @@ _ID_BYTES: Final = 12
 
 def key_file(settings: Settings) -> ReceiptKeyFile:
     """Return the file that holds the keys unless ``receipts.key`` does."""
-    return ReceiptKeyFile(settings.storage.sqlite_path)
+    return ReceiptKeyFile(settings.storage.file)
 
 
 def read_keys(settings: Settings) -> list[SigningKey]:

@@ -65,7 +65,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("others")
 async def test_another_distributions_store_is_used_by_its_scheme(tmp_path: Path) -> None:
     storage = StorageSettings(url=f"folder:///{tmp_path}")
-    assert storage.sqlite_path == tmp_path / "asks.db"
+    assert storage.file == tmp_path / "asks.db"
     async with open_configured_store(storage) as (store, *_):
         await store.asks.create(Write(new_ask()), None)
     assert (tmp_path / "asks.db").exists()

@@ -44,7 +44,7 @@ def test_postgresql_is_named_without_its_password_and_the_key_is_stored_locally(
     storage = load_settings().storage
     assert storage.plugin.name == "postgresql"
     assert storage.name == "asks on db.example:5433"
-    assert storage.sqlite_path == Path("answerback.db")
+    assert storage.file == Path("answerback.db")
     assert StorageSettings().plugin.name == "sqlite"
 
 
@@ -52,7 +52,7 @@ def test_postgresql_is_named_without_its_password_and_the_key_is_stored_locally(
 def test_without_a_file_everything_has_its_documented_default() -> None:
     settings = load_settings()
     assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8420)
-    assert settings.storage.sqlite_path == Path("answerback.db")
+    assert settings.storage.file == Path("answerback.db")
     assert settings.default_route == "web"
     assert settings.public.port is None
     assert setting_at(settings, "slack.bot_token") is None
@@ -125,7 +125,7 @@ def test_every_table_of_a_complete_file_is_read(tmp_path: Path) -> None:
             """,
         )
     )
-    assert settings.storage.sqlite_path == Path("/var/lib/answerback/asks.db")
+    assert settings.storage.file == Path("/var/lib/answerback/asks.db")
     assert settings.routes["deploys"].escalate is not None
     assert settings.agents["ci"].routes == ("deploys",)
     assert [s.get_secret_value() for s in settings.agents["ci"].callback_secret] == [WHSEC, WHSEC]
