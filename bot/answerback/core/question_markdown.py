@@ -62,9 +62,8 @@ def divide(text: str) -> Divided:
     """Divide a question's text: its last paragraph is the question, or else its first one, which is then repeated."""
     if not MARKS.search(text):
         return Divided("", text)
-    from answerback.core import (
-        markdown,
-    )  # its parser takes commands that show nothing 5 MB and 40 modules
+    # Commands that show nothing need not load the parser, which takes 5 MB and 40 modules.
+    from answerback.core import markdown
 
     blocks = markdown.parse(text)
     if all(isinstance(each, markdown.Paragraph) for each in blocks):

@@ -301,7 +301,7 @@ class AskActions:
         fence: Fence | None,
         check: _Check | None,
     ) -> Acted | Rejected:
-        """Decide in one transaction, and again for as long as it takes groups that have yet to be looked up."""
+        """Decide in one transaction, and again for as long as groups or a person have yet to be looked up."""
         commits = self._commits
         taker: Taker | None = None
         while True:

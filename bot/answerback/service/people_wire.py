@@ -72,28 +72,25 @@ def iso(at: float) -> str:
 
 
 def person_body(person: Person | None) -> PersonBody | None:
-    if person is None:
-        return None
+    return None if person is None else _known_body(person)
+
+
+def _known_body(person: Person) -> PersonBody:
     return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
 
 
 def handed_over_body(handed: HandedOver | None) -> HandedOverBody | None:
     if handed is None:
         return None
-    by, to = handed.by, handed.to
-    return {
-        "by": {"surface": by.surface, "user_id": by.user_id, "name": by.name},
-        "to": {"surface": to.surface, "user_id": to.user_id, "name": to.name},
-    }
+    return {"by": _known_body(handed.by), "to": _known_body(handed.to)}
 
 
 def grant_note_body(note: GrantNote | None) -> GrantNoteBody | None:
     if note is None:
         return None
-    by = note.by
     return {
         "id": note.id,
-        "by": {"surface": by.surface, "user_id": by.user_id, "name": by.name},
+        "by": _known_body(note.by),
         "use": note.number or None,
         "uses": note.uses,
         "expires_at": iso(note.until),

@@ -204,6 +204,8 @@ class Submitter:
         self, body: Submission, agent: Agent | None, carrier: str | None, planned: Plan
     ) -> tuple[OtherAccount, ...]:
         """Return what holds at each other account of the agent's owner, without those where the ask cannot be."""
+        if not planned.other_accounts:
+            return ()
         surfaces = self.commits.surfaces
         known = self.known_surfaces | surfaces.keys()
         places = [each for each in planned.other_accounts if each.surface in surfaces]

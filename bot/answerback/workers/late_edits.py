@@ -61,6 +61,6 @@ class LateEdits:
         self.show(ask_id)
 
     def stop(self) -> None:
-        """Show the ask again without marking it."""
+        """Cancel all timers: no ask is shown once more."""
         for timer in self._timers.values():
             timer.cancel()

@@ -375,9 +375,8 @@ class MessageSync:
         self._outage_of(surface).record_success(ask.id)
         await self.service.fail_unreachable(ask, str(error))
         latest = await self.service.store.asks.get(ask.id) or ask
-        if (
-            latest.destination == ask.destination
-        ):  # else it is shown elsewhere, and the service logs that
+        # If it is shown elsewhere now, the service has logged that.
+        if latest.destination == ask.destination:
             extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
             logger.error("An ask cannot be shown: %s", error, extra=extra)
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
