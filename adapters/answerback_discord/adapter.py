@@ -40,7 +40,13 @@ from answerback_discord.interaction_responses import (
 )
 from answerback_discord.interactions import InteractionHandler
 from answerback_discord.live_message_lookup import DiscordMessages
-from answerback_discord.parse import SURFACE, InteractionType, can_be_answered, snowflake_time
+from answerback_discord.parse import (
+    SURFACE,
+    InteractionType,
+    can_be_answered,
+    is_id,
+    snowflake_time,
+)
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.plugin import DiscordSettings
@@ -142,7 +148,7 @@ class DiscordSurface(ChatSurface):
             "thread": destination.thread,
         }
         for what, value in named.items():
-            if value is not None and not (value.isascii() and value.isdigit() and len(value) <= 20):
+            if value is not None and not is_id(value):
                 return (
                     f'"{value[:40]}" is not the id of a Discord {what}: an id is a number of 17 to 20 digits. To copy '
                     "it, switch on Developer Mode, right-click it in Discord and choose Copy ID."

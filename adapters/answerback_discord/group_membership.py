@@ -21,6 +21,7 @@ from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_chat.control_codec import object_of, objects_of, texts_of
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.errors import ErrorCode, has_code
+from answerback_discord.parse import is_id
 
 _MAX_CONCURRENT: Final = 10
 LOOKUP_TIMEOUT: Final = 30.0
@@ -66,7 +67,7 @@ class RoleMembership:
 
     async def find_person(self, user_id: str, ask: Ask) -> str | None:
         """Return the name of a member of the server where an ask is shown or, for a direct message, of any of ours."""
-        if not user_id.isdigit():
+        if not is_id(user_id):
             return None
         try:
             async with asyncio.timeout(self._timeout):
@@ -137,7 +138,10 @@ class RoleMembership:
         try:
             return object_of(await self._get(f"/guilds/{guild}/members/{user_id}"))
         except PlatformError as error:
-            if has_code(error, ErrorCode.UNKNOWN_MEMBER, ErrorCode.UNKNOWN_USER):
+            # The form is invalid if the id is larger than any can be.
+            if has_code(
+                error, ErrorCode.UNKNOWN_MEMBER, ErrorCode.UNKNOWN_USER, ErrorCode.INVALID_FORM
+            ):
                 return None
             raise
 

@@ -195,9 +195,14 @@ _CLICK_VALIDATOR: Final = TypeAdapter(_Click).validator
 """Reads only what `parse_interaction` needs of a click on a button: most of its payload is our own message."""
 
 
+def is_id(text: str) -> bool:
+    """Whether a text can be an id: https://docs.discord.com/developers/reference#snowflakes"""
+    return _SNOWFLAKE.fullmatch(text) is not None
+
+
 def snowflake_time(snowflake: str) -> float | None:
     """Return when an id was created: https://docs.discord.com/developers/reference#snowflakes"""
-    if not _SNOWFLAKE.fullmatch(snowflake):
+    if not is_id(snowflake):
         return None
     return ((int(snowflake) >> 22) + limits.EPOCH_MS) / 1_000
 
@@ -387,4 +392,4 @@ def inputs_of(components: JsonValue) -> dict[str, JsonValue]:
 
 def _id(value: JsonValue) -> str | None:
     """The value if it is a snowflake."""
-    return value if isinstance(value, str) and _SNOWFLAKE.fullmatch(value) else None
+    return value if isinstance(value, str) and is_id(value) else None

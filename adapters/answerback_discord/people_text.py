@@ -6,7 +6,6 @@ https://docs.discord.com/developers/resources/message#allowed-mentions-object
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,9 +19,8 @@ from answerback.presentation.message_plan import SENTENCE_BUDGET, Markup
 from answerback_base.sanitize import visible
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line
-from answerback_discord.parse import SURFACE
+from answerback_discord.parse import SURFACE, is_id
 
-_ID: Final = re.compile(r"[0-9]{1,20}")
 _NAME_BUDGET: Final = 160
 MOST_NOTIFIED: Final = 40
 
@@ -35,7 +33,7 @@ def mention(who: str) -> str:
 def responder_mention(who: str) -> str | None:
     """Format a user's id, or ``@`` followed by a role's id, as a mention; None if it cannot be a Discord id."""
     number = who.removeprefix("@")
-    if not _ID.fullmatch(number):
+    if not is_id(number):
         return None
     return f"<@&{number}>" if who.startswith("@") else f"<@{number}>"
 
@@ -60,8 +58,8 @@ def clock(at: float) -> str:
 def allowed_mentions(responders: Sequence[str]) -> Json:
     """Return `allowed_mentions` that notify the responders, as many as Discord allows."""
     listed = [who for who in responders if who != ANYONE][:MOST_NOTIFIED]
-    users: list[JsonValue] = [who for who in listed if who.isdigit()]
-    roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
+    users: list[JsonValue] = [who for who in listed if is_id(who)]
+    roles: list[JsonValue] = [who[1:] for who in listed if who.startswith("@") and is_id(who[1:])]
     return {"parse": [], "users": users, "roles": roles}
 
 

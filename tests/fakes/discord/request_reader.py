@@ -15,6 +15,8 @@ from tests.fakes.discord.problems import Payload, RefusalError, invalid
 
 # https://docs.discord.com/developers/reference#user-agent
 USER_AGENT = re.compile(r"^DiscordBot \(https?://[^\s,()]+,? [^\s()]+\)")
+# https://github.com/discord/discord-api-docs/issues/3733
+LARGEST_ID = (1 << 63) - 1
 LOGGED = web.RequestKey("logged", Call)
 FILE_MAX, REQUEST_MAX, FILES_MAX = 10 * 1024 * 1024, 25 * 1024 * 1024, 10
 
@@ -35,6 +37,9 @@ def ids(request: web.Request, *names: str) -> tuple[int, ...]:
             raise invalid(
                 (f"{name}_id",), "NUMBER_TYPE_COERCE", f'Value "{value}" is not snowflake.'
             )
+        if int(value) > LARGEST_ID:
+            said = f"snowflake value should be less than or equal to {LARGEST_ID}."
+            raise invalid((f"{name}_id",), "NUMBER_TYPE_MAX", said)
     return tuple(int(value) for value in values)
 
 

@@ -23,7 +23,8 @@ async def test_members_of_the_server_are_found(up: Rig) -> None:
         assert (await find(str(up.ann.id), place) or "").casefold() == "ann"
         assert await find(str(up.discord.bot.id), place) is None
         assert await find("12345", place) is None
-        assert await find("nobody", place) is None
+        for impossible in ("nobody", "9" * 20, "¹²³", f"{up.ann.id}/../{up.ann.id}"):
+            assert await find(impossible, place) is None
     assert await find(str(elsewhere.id), ask) is None
     assert (await find(str(elsewhere.id), direct) or "").casefold() == "eve"
     up.discord.faults.server_error("GET /guilds/*/members/*", times=1_000)
