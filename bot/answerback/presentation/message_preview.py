@@ -27,6 +27,7 @@ from answerback.presentation.control_buttons import (
     Verb,
     answer_buttons,
     free_text_buttons,
+    option_button,
 )
 from answerback.presentation.message_plan import (
     Answering,
@@ -138,8 +139,7 @@ def _answering(prompt: Prompt, labels: Labels, limits: OptionLimits) -> Markup:
 
 def _one_click(question: Question, chosen: Sequence[int]) -> Markup:
     buttons = [
-        PlannedButton(_label(each), Verb.ANSWER, str(i), is_primary=i in chosen)
-        for i, each in enumerate(question.options)
+        option_button(question, _label(each), i, chosen) for i, each in enumerate(question.options)
     ]
     if not any(each.description for each in question.options):
         return _row(buttons)

@@ -74,6 +74,11 @@ def test_elements_are_closed_in_turn_and_nothing_of_an_agent_is_one(chat: str, n
     assert opened == []
 
 
+def test_what_denies_stands_apart(chat: str) -> None:
+    html = previewed(chat, KINDS["permission"])
+    assert re.findall(r'class="danger">([^<]*)<', html) == ["Deny"]
+
+
 def test_a_context_has_its_marks_and_no_others(chat: str) -> None:
     html = previewed(chat, KINDS["text"])
     for part in (
