@@ -20,7 +20,6 @@ from answerback.presentation.message_plan import (
     Asides,
     Context,
     Controls,
-    Ending,
     MessagePlan,
     MessageStyle,
     Notes,
@@ -126,9 +125,6 @@ def _texts(part: Part) -> list[Json]:
             return [c.text(text) for text in texts]
         case Answers(pairs):
             return [c.separator(), c.text("\n".join(map("".join, pairs)))]
-        case Ending(asked, how, at, waited, answered_by):
-            ending = f"{MARKUP.strong(how)} · {at} · {waited}"
-            return [c.text(joined((asked, ending, answered_by)))]
         case ReplyText(text):
             return [c.text(f">>> {text}")]
         case Answering() | Submitting():

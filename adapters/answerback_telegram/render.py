@@ -19,7 +19,6 @@ from answerback.presentation.message_plan import (
     Answers,
     Asides,
     Context,
-    Ending,
     MessagePlan,
     MessageStyle,
     Part,
@@ -117,8 +116,6 @@ def _text(part: Part) -> str:
             return rendered.text
         case Answers(pairs):
             return "\n\n".join(f"{question}{answer}" for question, answer in pairs)
-        case Ending(asked, how, at, waited, answered_by):
-            return joined((asked, f"{MARKUP.strong(how)} · {at} · {waited}", answered_by))
         case ReplyText(text):
             return "\n".join(f"┃ {line}" for line in text.split("\n"))
         case Answering() | Submitting():

@@ -191,6 +191,10 @@ class Ending(NamedTuple):
     waited: str
     answered_by: str
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return (self.asked, f"{self.how} · {self.at} · {self.waited}", self.answered_by)
+
 
 class ReplyText(NamedTuple):
     """What a person wrote instead of an answer."""
@@ -208,9 +212,9 @@ class Text(NamedTuple):
         return tuple(self)
 
 
-Lines: TypeAlias = Heading | SoFar | QuestionText | Options | Notes | Summary | Text
+Lines: TypeAlias = Heading | SoFar | QuestionText | Options | Notes | Summary | Ending | Text
 """The parts that are lines of text below each other, of which some may be empty."""
-Part: TypeAlias = Lines | Context | Asides | Answering | Answers | Submitting | Ending | ReplyText
+Part: TypeAlias = Lines | Context | Asides | Answering | Answers | Submitting | ReplyText
 
 
 class MessagePlan(NamedTuple):
@@ -345,7 +349,7 @@ class _Plan:
         people = style.markup.people
         ending = Ending(
             self._asks_line(),
-            wording.ending_with_person(view, self.labels, people),
+            style.markup.strong(wording.ending_with_person(view, self.labels, people)),
             people.time(view.outcome.at),
             people.text(durations.waited(view, self.labels)),
             self._answered_by(),

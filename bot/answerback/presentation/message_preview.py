@@ -84,8 +84,6 @@ def _part(part: Part, labels: Labels, limits: OptionLimits) -> Markup:
             return _element("div", "\n".join(map("".join, pairs)))
         case Submitting():
             return _row([PlannedButton(labels.submit, Verb.SUBMIT, is_primary=True)])
-        case Ending(asked, how, at, waited, answered_by):
-            return _element("div", joined((asked, f"<b>{how}</b> · {at} · {waited}", answered_by)))
         case ReplyText(text):
             return _element("blockquote", text)
         case _:
