@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.view import View
 from answerback.core.walker import Person
-from answerback.ports.person_key import OPERATOR_NAME
+from answerback.ports.person_key import is_operator
 from answerback.presentation import attribution, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback_base.sanitize import one_line, visible
@@ -89,7 +89,7 @@ def plain_format(labels: Labels) -> AttributionFormat:
 def name_with_proof(person: Person, labels: Labels) -> str:
     """Return a person's name and, if no platform vouches for it, how it is known."""
     name = visible(_name(person, labels))
-    if name == OPERATOR_NAME:
+    if is_operator(person):
         return name  # it says how it is known
     known = {
         AuthMethod.KEY: labels.known_key,

@@ -78,6 +78,20 @@ async def test_a_personal_link_opens_a_persons_inbox_and_answers_in_their_name(
     assert asks_in(await far.open("/?key=abp_alice")) == []
 
 
+@pytest.mark.rule("WHO-4")
+@pytest.mark.parametrize(("user_id", "name"), [("eve", "the operator"), ("the operator", None)])
+async def test_somebody_whose_name_is_the_operators_is_told_from_the_operator(
+    tmp_path: Path, user_id: str, name: str | None
+) -> None:
+    eve = Person(surface="web", user_id=user_id, name=name, known=AuthMethod.LINK)
+    async with (
+        site(tmp_path, keys={KEY: OPERATOR, "abp_eve": eve}) as there,
+        reader(there.public_url) as visiting,
+    ):
+        inbox = await visiting.open("/?key=abp_eve")
+        assert "Signed in as the operator (personal link)" in inbox.text
+
+
 @pytest.mark.rule("AUTH-14", "WEB-20")
 async def test_an_inbox_opens_nothing_that_is_not_its_persons_by_its_id(
     shared: Site, far: Reader
