@@ -325,7 +325,7 @@ def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
         question=visible(line.text),
         answers=tuple(map(visible, answer_lines(line.question, given, labels))) if given else (),
         code=line.question.answer_type is AnswerType.SCHEMA
-        and fields_from_schema(line.question.json_schema) is None,
+        and fields_from_schema(line.question.json_schema, rows=True) is None,
         note=wording.source_note(given.source, labels) if given else None,
         by=people_text.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import JsonValue
 
 from answerback.core.form import AnswerType, Question
@@ -37,20 +39,34 @@ def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> lis
 
 def _schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:
     """Return a schema answer as lines of field titles and values, or as JSON if it has no fields."""
-    fields = fields_from_schema(question.json_schema)
+    fields = fields_from_schema(question.json_schema, rows=True)
     if fields is None:
         return [pretty_json(value)]
     if fields[0].is_whole:
-        return [_format_entry(fields[0], value, labels)]
+        return _entry_lines(fields[0], value, labels)
+    return _object_lines(fields, value, labels)
+
+
+def _object_lines(fields: Sequence[Field], value: JsonValue, labels: Labels) -> list[str]:
     entries = value if isinstance(value, dict) else {}
     titles = {field.name: field for field in fields}
-    lines = [
-        f"{field.title}: {_format_entry(field, entries[name], labels)}"
-        for name, field in titles.items()
-        if name in entries
-    ]
+    lines: list[str] = []
+    for name, field in titles.items():
+        texts = _entry_lines(field, entries[name], labels) if name in entries else []
+        is_numbered = field.kind is FieldKind.ROWS and bool(entries.get(name))
+        lines += [
+            f"{field.title} {n}: {text}" if is_numbered else f"{field.title}: {text}"
+            for n, text in enumerate(texts, 1)
+        ]
     lines += [f"{key}: {pretty_json(each)}" for key, each in entries.items() if key not in titles]
     return lines or [labels.none_chosen]
+
+
+def _entry_lines(field: Field, value: JsonValue, labels: Labels) -> list[str]:
+    """Return a field's value: one line, or one a row."""
+    if field.kind is FieldKind.ROWS and isinstance(value, list) and value:
+        return [", ".join(_object_lines(field.columns, row, labels)) for row in value]
+    return [_format_entry(field, value, labels)]
 
 
 def _format_entry(field: Field, value: JsonValue, labels: Labels) -> str:

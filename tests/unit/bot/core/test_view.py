@@ -58,6 +58,21 @@ FORM = {
 }
 
 
+HOSTS = {
+    "type": "array",
+    "title": "Hosts",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "title": "Name"},
+            "tls": {"type": "boolean", "title": "TLS"},
+        },
+    },
+}
+NAMED = [{"name": "a", "tls": True}, {"tls": False, "port": 2}, {}]
+
+
+@pytest.mark.rule("WEB-26")
 @pytest.mark.parametrize(
     ("schema", "value", "lines"),
     [
@@ -68,6 +83,14 @@ FORM = {
         ),
         (FORM, {"zone": "mars", "more": [1]}, ['zone: "mars"', "more: [\n  1\n]"]),
         (FORM, {}, ["(none)"]),
+        (HOSTS, NAMED, ["Name: a, TLS: Yes", "TLS: No, port: 2", "(none)"]),
+        (HOSTS, [], ["(none)"]),
+        (
+            {"properties": {"hosts": HOSTS, "why": {"type": "string", "title": "Why"}}},
+            {"hosts": NAMED[:2], "why": "because"},
+            ["Hosts 1: Name: a, TLS: Yes", "Hosts 2: TLS: No, port: 2", "Why: because"],
+        ),
+        ({"properties": {"hosts": HOSTS}}, {"hosts": []}, ["Hosts: (none)"]),
         ({"type": "number"}, 2.5, ["2.5"]),
         ({"oneOf": [{"const": 1, "title": "one"}]}, 1, ["one"]),
     ],
