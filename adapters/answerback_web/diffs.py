@@ -22,6 +22,7 @@ _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _CSS: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 """The CSS class of a line, by its first character."""
 _HEADERS: Final = ("--- ", "--- a/", "+++ ", "+++ b/", "*** Update File: ", "*** Add File: ")
+"""What stands before a file's path in a diff."""
 
 
 class _Line(NamedTuple):
@@ -46,9 +47,8 @@ def repeats_path(path: str, code: Code) -> bool:
 
 
 def _states(path: str, line: str) -> bool:
-    return any(line == f"{header}{path.removeprefix('/')}" for header in _HEADERS) or any(
-        line == f"{header}{path}" for header in _HEADERS
-    )
+    paths = {path, path.removeprefix("/")}
+    return any(line.startswith(each) and line.removeprefix(each) in paths for each in _HEADERS)
 
 
 def render_diff(code: Code, path: str | None, labels: Labels) -> Markup:
@@ -69,9 +69,11 @@ def _numbered(lines: Sequence[str]) -> Iterator[_Line]:
     """Yield the lines with their numbers, which hunks state, or which begin at 1 where a file is created."""
     old: int | None = None
     new = 1 if all(line.startswith("+") for line in lines) else None
-    for line in lines:
+    for line, after in zip(lines, (*lines[1:], ""), strict=True):
         mark, number = line[:1], None
-        if begins := _HUNK.match(line):
+        if line.startswith("--- ") and after.startswith("+++ "):
+            old = new = None  # another file begins
+        elif begins := _HUNK.match(line):
             old, new = int(begins[1]), int(begins[2])
         elif mark in {"", " ", "+", "-"}:
             number = old if mark == "-" else new

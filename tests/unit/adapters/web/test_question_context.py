@@ -123,6 +123,22 @@ def test_code_is_highlighted_if_its_language_is_known(source: str, css: list[str
         ) == (name in css), name
 
 
+@pytest.mark.rule("WEB-23")
+def test_lines_of_a_patch_are_numbered_in_each_file_and_its_headers_are_not() -> None:
+    patch = (
+        "--- a/x\n+++ b/x\n@@ -3 +3,2 @@\n-old\n+new\n+more\n--- a/y\n+++ b/y\n@@ -9 +9 @@\n-1\n+2"
+    )
+    html = str(question_context.render_blocks(parse(f"```diff\n{patch}\n```"), LABELS))
+    lines = re.findall(r'<span class="line[^"]*"(?: data-n="(\d+)")?>(.*)', html)
+    assert [line for line in lines if line[0]] == [
+        ("3", "-old"),
+        ("3", "+new"),
+        ("4", "+more"),
+        ("9", "-1"),
+        ("9", "+2"),
+    ]
+
+
 @pytest.mark.rule("TEXT-5")
 def test_a_table_is_aligned_as_its_source_says_and_breaks_only_words_that_do_not_fit() -> None:
     word = "w" * 13
