@@ -148,6 +148,19 @@ async def test_what_is_typed_survives_a_reload_back_and_another_tab(
     assert [each.value for each in (await web_site.stored(ask)).walk.answers] == ["a long thought"]
 
 
+async def test_what_another_program_left_in_the_browser_hides_no_draft(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await type_draft(page, "a long thought")
+        await page.evaluate("localStorage.setItem('draft:', 'none of ours')")
+        await page.reload()
+        await expect(page.locator("#text")).to_have_value("a long thought")
+        await page.evaluate(UNTIL_DRAFTS, 1)
+
+
 async def test_what_is_typed_survives_a_step_back_in_the_form(
     browser: Browser, web_site: Site
 ) -> None:

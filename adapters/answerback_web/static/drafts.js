@@ -89,7 +89,16 @@ const drafts = (() => {
 
   function forgetOld() {
     for (const name of Object.keys(localStorage).filter((each) => each.startsWith(PREFIX))) {
-      if (Date.now() - JSON.parse(localStorage.getItem(name)).at > KEPT) localStorage.removeItem(name);
+      if (!isNew(localStorage.getItem(name))) localStorage.removeItem(name);
+    }
+  }
+
+  // Not if another program on the service's port has left something else there.
+  function isNew(kept) {
+    try {
+      return Date.now() - JSON.parse(kept).at <= KEPT;
+    } catch {
+      return false;
     }
   }
 
@@ -104,5 +113,5 @@ const drafts = (() => {
     document.addEventListener(type, (event) => event.target instanceof Element && event.target.closest("form[data-draft]") && saveSoon());
   }
 
-  return { restore: prepare, forget };
+  return { prepare, forget };
 })();

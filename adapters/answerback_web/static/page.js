@@ -355,7 +355,7 @@
     settle();
     cutTallBoxes(document.getElementById("main"));
     undo.prepare();
-    drafts.restore();
+    drafts.prepare();
     for (const time of document.querySelectorAll("time")) {
       const text = new Date(time.dateTime).toLocaleString([], time.matches(".clock") ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
       if (time.matches(".local")) time.textContent = text;
