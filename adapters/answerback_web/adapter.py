@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _NO_PAGES: Final = ("/a/{link}/{rest:.*}", "/inbox", "/inbox/", "/inbox/{name}/{rest:.*}")
-"""Addresses below those of the pages; of pages that are not configured, too."""
+"""What no page answers: a page says so, also where pages that are not configured would be."""
 
 
 class WebSurface:

@@ -345,7 +345,7 @@ class AskPages:
             "page": page,
             "asked_at": ask.created_at,
             "draft": f"{ask.id}:{page.prompt.at}" if page.prompt else None,
-            "is_first": _confirmations_after(ask),
+            "confirmations": _confirmations_after(ask),
             "answering": visit.may_answer(ask),
             "identified": visit.person is not None,
             "try_again": can_try_again(ask, self._site.now()) and visit.may_answer(ask),

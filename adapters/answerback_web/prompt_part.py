@@ -73,8 +73,9 @@ class PromptPart:
     """The text of a text answer; None for other types of question."""
     inputs: tuple[Input, ...] = ()
     json: str | None = None
-    shape: str = ""
     """The text in the JSON editor; None if there is none."""
+    shape: str = ""
+    """A sentence with the shape of the values that fit, where nothing is in the editor."""
     schema: str | None = None
     format: tuple[str, ...] = ()
     """What fits the schema, in words."""

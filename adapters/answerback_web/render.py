@@ -93,8 +93,9 @@ class AskPage:
     host: str
     """The agent's host, without where it asks from."""
     approval: bool
-    plan: bool
     """Whether permission is asked for."""
+    plan: bool
+    """Whether it is asked for a plan."""
     asks: str
     progress: str | None
     place: tuple[int, int] | None
@@ -108,9 +109,9 @@ class AskPage:
     confirmed: str | None
     """Who has confirmed the answers."""
     can_move: bool
+    """Whether moving to another question keeps all answers."""
     has_next: bool
     """Whether the question can be left for later."""
-    """Whether moving to another question keeps all answers."""
     answered_before: bool
     """Whether the open question was answered before."""
     key_hints: tuple[str, ...]

@@ -92,6 +92,11 @@ _TAGS: Final = {name: hashlib.sha256(body).hexdigest()[:16] for name, body in _S
 _WORKER: Final = (_FILES / "static" / "worker.js").read_text("utf-8")
 
 
+def root_from(request: web.Request) -> str:
+    """Return the relative address of the service's root from the address that was requested."""
+    return "../" * (request.path.count("/") - 1)
+
+
 _SCRIPT: Final = re.compile(r"<script [^>]*></script>")
 _STYLESHEET: Final = re.compile(r'<link rel="stylesheet"[^>]*>')
 
@@ -109,7 +114,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "opened": None,
     "listed": False,
     "asked_at": None,
-    "is_first": 0,
+    "confirmations": 0,
     "installable": False,
 }
 """Template variables that only some pages set."""

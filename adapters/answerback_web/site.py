@@ -137,8 +137,9 @@ class Site:
 
     async def missing(self, request: web.Request) -> web.StreamResponse:
         """Say that there is no such page. Nothing more is told, so it leads nowhere."""
-        root = "../" * (request.path.count("/") - 1)
-        return self.notice_page(404, self.labels.page_missing, root=root, home=None)
+        return self.notice_page(
+            404, self.labels.page_missing, root=responses.root_from(request), home=None
+        )
 
     def render_template(self, name: str, **context: object) -> str:
         lang = "en" if self.labels == Labels() else "und"

@@ -138,8 +138,7 @@ class VisitorPages:
                 return await handler(request, visitor)
             except StoreError:
                 logger.exception("A page of a visitor failed", extra={"action": "page"})
-                root = "../" * (request.path.count("/") - 1)
-                unavailable = self._site.labels.unavailable
+                unavailable, root = self._site.labels.unavailable, responses.root_from(request)
                 return self._site.notice_page(503, unavailable, root=root, home=None)
 
         return handle
@@ -148,7 +147,7 @@ class VisitorPages:
         """Return the page that asks for a key, in place of one below an inbox that nobody has."""
         if not await self._visitors.can_have_inboxes():
             raise web.HTTPNotFound(headers=responses.HEADERS)
-        root = "../" * (request.path.count("/") - 1)
+        root = responses.root_from(request)
         error = self._visitors.why_unknown(request)
         return self._site.door_page(403, root=root, here=root, error=error)
 

@@ -1,13 +1,13 @@
-// Holds decisions in the inbox back for some seconds, where the person has turned that on, so that they can be undone. What is held
-// back is encrypted and ready: leaving the page sends it at once. The service still counts it only if the ask is as the
-// person saw it.
+// Holds decisions in the inbox back for some seconds, where the person has turned that on, so that they can be undone.
+// What is held back is encrypted and ready: leaving the page sends it at once. The service still counts it only if the
+// ask is as the person saw it.
 "use strict";
 
 const undo = (() => {
   const HELD = 5000; // ms: less than a ticket is valid for
   const AGAIN = 2000; // ms
   const ONE_PRESS = /^(answer:\d+|yes|no|allow_once|deny)$/;
-  const held = []; // { asks, form, address, texts, sealed, timer }, the latest last
+  const held = []; // { asks, form, address, pair, sealed, onSent, texts, timer }, the latest last
 
   // Whether the person has turned it on, remembered by the browser if it may be.
   function isOn(on) {
@@ -29,14 +29,14 @@ const undo = (() => {
     return channel.canProve && isOn() && Boolean(texts()) && decides && button?.name === "do" && ONE_PRESS.test(button.value);
   }
 
-  // Holds back a form, and returns the asks that it decides about; null if the service is not there.
+  // Holds back a form that decides about some asks. Returns whether it could: not if the service is not there.
   async function hold(pair, address, form, asks, onSent) {
     const sealed = await channel.seal(pair, address, form);
-    if (sealed === null) return null;
+    if (sealed === null) return false;
     const each = { asks, form, address, pair, sealed, onSent, texts: { ...texts() } };
     each.timer = setTimeout(deliver, HELD, each);
     held.push(each);
-    return asks;
+    return true;
   }
 
   // Sends what is held back, again and again if the service is away: it counts once however often it comes.
@@ -52,7 +52,7 @@ const undo = (() => {
     }
     held.splice(held.indexOf(each), 1);
     mark();
-    each.onSent(answer, each);
+    each.onSent(answer);
   }
 
   const flush = () => [...held].forEach(deliver);
@@ -136,5 +136,5 @@ const undo = (() => {
   });
   document.addEventListener("visibilitychange", () => document.hidden && flush());
 
-  return { takes, hold, takeBackLast, isHeld, nextEntry, prepare };
+  return { takes, hold, takeBackLast, nextEntry, prepare };
 })();
