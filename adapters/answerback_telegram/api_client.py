@@ -35,6 +35,9 @@ _UNLIMITED: Final = frozenset(
     {"answerCallbackQuery", "getUpdates", "getMe", "getChat", "getChatMember", "setMessageReaction"}
 )
 """Calls that count toward no limit of messages."""
+EDIT: Final = "editMessageText"
+_TURN_SECONDS: Final = 2.0
+"""How long edits leave room for a post that has waited for a limit: it takes two calls, and others may follow it."""
 
 
 class _Call(BaseRequest):
@@ -99,13 +102,22 @@ class TelegramApi:
         """The time of Telegram's last answer, by its clock."""
         self._limits = CallLimits()
 
-    def raise_if_limited(self, chat: str) -> None:
+    def raise_if_limited(self, chat: str, method: str) -> None:
         """Refuse a message that a known limit rules out, before time is spent rendering it.
+
+        Posts that have waited go before edits: who is asked has nothing yet, while an outdated message can be read.
 
         Raises:
             RateLimitedError: Telegram takes no message for this chat for a while.
         """
-        if (wait := self._limits.wait_for(chat, windows(chat))) > 0:
+        edits = f"{chat} edits"
+        wait = self._limits.wait_for(chat, windows(chat))
+        for_posts = self._limits.wait_for(edits, ())
+        if method == EDIT:
+            wait = max(wait, for_posts)
+        elif method.startswith("send") and (wait > 0 or for_posts > 0):
+            self._limits.close(edits, wait + _TURN_SECONDS)
+        if wait > 0:
             raise limited(f"messages in {chat}", wait)
 
     async def call(
@@ -124,7 +136,7 @@ class TelegramApi:
         chat = str(arguments.get("chat_id", ""))
         counts = method not in _UNLIMITED and chat != ""
         if counts:
-            self.raise_if_limited(chat)
+            self.raise_if_limited(chat, method)
             self._limits.count(windows(chat))
         call = _Call(self._http, arguments, seconds)
         try:

@@ -23,7 +23,7 @@ from answerback.ports.surface import Asks
 from answerback.presentation import wording
 from answerback_chat.live_message import SINCE, JsonMessages, Uneditable, may_have_succeeded
 from answerback_telegram import errors, people_text, private_notes, render
-from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.api_client import EDIT, TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.helper_messages import HelperMessages, address, place_params
 from answerback_telegram.keyboards import Json
@@ -84,7 +84,7 @@ class Posting(JsonMessages):
         return {"channel": chat, "thread": None if to.thread == GENERAL_TOPIC else to.thread}
 
     def raise_if_limited(self, ref: Json) -> None:
-        self.calls.raise_if_limited(str(ref["channel"]))
+        self.calls.raise_if_limited(str(ref["channel"]), EDIT if "id" in ref else "sendMessage")
 
     async def render(self, ask: Ask) -> Json:
         return await self._render(ask, self._format)
@@ -144,7 +144,7 @@ class Posting(JsonMessages):
     async def _edit(self, ref: Json, payload: Json) -> float | None:
         """Edit a message; return since when it shows this, by Telegram's clock."""
         try:
-            sent = await self.calls.call("editMessageText", address(str(ref["id"])) | payload)
+            sent = await self.calls.call(EDIT, address(str(ref["id"])) | payload)
         except PayloadRejectedError as error:
             if error.code != errors.NOT_MODIFIED:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ import aiohttp
 import pytest
 
 from answerback.core.errors import RateLimitedError
+from answerback.core.labels import Labels
 from answerback.service.submission_request import Submission
 from answerback_telegram import limits, render
-from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.api_client import GROUP_WINDOW, TelegramApi
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Message
 from tests.unit.adapters.telegram.rig import rig
-from tests.unit.adapters.telegram.test_places_and_faults import GO, live
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 
 WHICH: dict[str, Any] = {
     "id": "which",
@@ -69,3 +71,33 @@ async def test_a_call_that_telegram_refused_does_not_count_toward_the_limit() ->
         with pytest.raises(RateLimitedError):
             await calls.call("sendMessage", message)
         assert len(group.messages) == limits.GROUP_PER_MINUTE
+
+
+@pytest.mark.rule("TELEGRAM-2")
+async def test_asks_that_wait_for_a_groups_limit_are_posted_before_others_are_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks = limits.GROUP_PER_MINUTE + 4
+    async with rig(tmp_path, "http") as at:
+        body = {
+            "name": "ask_user",
+            "arguments": {"questions": [GO]},
+            "to": f"telegram:{at.group.id}",
+            "responders": [str(at.ann.id)],
+        }
+        for _ in range(asks):
+            await at.service.submit(Submission.model_validate(body))
+        await at.telegram.until(lambda: len(at.group.messages) == limits.GROUP_PER_MINUTE)
+        for shown in list(at.group.messages.values()):
+            await press(at, at.ann, shown, Labels().yes)
+        real = time.monotonic
+
+        def counted() -> list[str]:
+            return [method for method, _, _ in at.telegram.log if "Message" in method]
+
+        monkeypatch.setattr(time, "monotonic", lambda: real() + GROUP_WINDOW)
+        await at.telegram.until(lambda: len(counted()) >= asks)
+        assert counted() == ["sendMessage"] * asks
+        monkeypatch.setattr(time, "monotonic", lambda: real() + 2 * GROUP_WINDOW)
+        await at.message_sync.wait_until_idle()
+        assert counted()[asks:] == ["editMessageText"] * limits.GROUP_PER_MINUTE

@@ -106,7 +106,10 @@ def test_blanks_at_the_start_of_a_line_and_in_a_row_are_kept() -> None:
     assert parse_rich(fields["rich_message"]).text == "if x:\n    y  =  1\n\na\n  b"
 
 
-@pytest.mark.parametrize("why", ["RICH_MESSAGE_TOO_LONG", "ENTITIES_TOO_LONG"])
+@pytest.mark.parametrize(
+    "why",
+    ["RICH_MESSAGE_TOO_LONG", "MESSAGE_TOO_LONG", "ENTITIES_TOO_LONG", "ENTITY_BOUNDS_INVALID"],
+)
 async def test_a_rich_message_that_telegram_refuses_is_a_plain_one_with_all_its_buttons(
     tmp_path: Path, why: str
 ) -> None:
