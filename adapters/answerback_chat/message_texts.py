@@ -9,7 +9,8 @@ from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Rejected
-from answerback.presentation.message_plan import Markup, joined
+from answerback.presentation.message_plan import joined
+from answerback.presentation.message_style import Markup
 
 QUESTION_BUDGET: Final = 200
 """Units of the question in a note about it."""

@@ -15,7 +15,7 @@ from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
 from answerback.presentation import attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
-from answerback.presentation.message_plan import SENTENCE_BUDGET, Markup
+from answerback.presentation.message_style import SENTENCE_BUDGET, Markup
 from answerback_base.sanitize import visible
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line

@@ -21,7 +21,6 @@ from answerback.presentation.message_plan import (
     Context,
     Controls,
     MessagePlan,
-    MessageStyle,
     Notes,
     Options,
     Part,
@@ -32,6 +31,7 @@ from answerback.presentation.message_plan import (
     plan_message,
     plan_minimal_message,
 )
+from answerback.presentation.message_style import MessageStyle
 from answerback.presentation.text_blocks import TextBlock
 from answerback_discord import components as c
 from answerback_discord import form_inputs, long_lists, option_controls, question_context

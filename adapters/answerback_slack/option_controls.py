@@ -22,7 +22,8 @@ from answerback.presentation.control_buttons import (
     free_text_buttons,
     option_buttons,
 )
-from answerback.presentation.message_plan import NO_CONTROLS, Controls, MessageStyle, plan_message
+from answerback.presentation.message_plan import NO_CONTROLS, Controls, plan_message
+from answerback.presentation.message_style import MessageStyle
 from answerback.presentation.option_controls import OptionLimits, is_several, selected_indexes
 from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import fits_line

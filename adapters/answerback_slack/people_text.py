@@ -14,7 +14,7 @@ from answerback.core.view import Line, View
 from answerback.core.walker import Person
 from answerback.presentation import answer_summary, attribution, durations, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, fill
-from answerback.presentation.message_plan import Markup
+from answerback.presentation.message_style import Markup
 from answerback_base.sanitize import visible
 from answerback_chat.control_codec import object_of
 from answerback_slack.blocks import Block, clock_mrkdwn, date_mrkdwn, escape, escape_within

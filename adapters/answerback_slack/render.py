@@ -24,7 +24,6 @@ from answerback.presentation.message_plan import (
     Ending,
     Heading,
     MessagePlan,
-    MessageStyle,
     Notes,
     Options,
     Part,
@@ -35,6 +34,7 @@ from answerback.presentation.message_plan import (
     Summary,
     plan_message,
 )
+from answerback.presentation.message_style import MessageStyle
 from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback.presentation.text_fitting import utf16_length
 from answerback_base.sanitize import as_json, one_line
@@ -118,7 +118,8 @@ def render(
         selected: the initial selection of a multi-select; None to start from the question's prefill.
         collapse_long_records: whether the answers of a long record may be collapsed.
     """
-    style = STYLE.with_people(people_text.attribution_format(names))
+    people = people_text.attribution_format(names)
+    style = replace(STYLE, markup=STYLE.markup._replace(people=people))
     layout = NO_OPTIONS
     if view.prompt is not None:
         layout = _lay_out(view, view.prompt, labels, style, selected)

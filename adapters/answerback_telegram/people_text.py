@@ -13,7 +13,7 @@ from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
 from answerback.presentation import attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, utc_clock, utc_time
-from answerback.presentation.message_plan import SENTENCE_BUDGET, Markup
+from answerback.presentation.message_style import SENTENCE_BUDGET, Markup
 from answerback_telegram.html_text import escape, shorten_line
 from answerback_telegram.parse import SURFACE
 

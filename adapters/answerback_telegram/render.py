@@ -7,6 +7,7 @@ becomes HTML and an inline keyboard.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from answerback.core.form import AnswerType
@@ -20,7 +21,6 @@ from answerback.presentation.message_plan import (
     Asides,
     Context,
     MessagePlan,
-    MessageStyle,
     Part,
     ReplyText,
     Submitting,
@@ -28,6 +28,7 @@ from answerback.presentation.message_plan import (
     plan_message,
     plan_minimal_message,
 )
+from answerback.presentation.message_style import MessageStyle
 from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback_telegram import keyboards, limits, option_controls, people_text
 from answerback_telegram.html_text import is_live, length, preformatted, shorten
@@ -96,7 +97,8 @@ def message(
         notify: whether the responders' names notify them.
     """
     state = state or ListState()
-    style = form.style.with_people(people_text.marks(names, notify=notify))
+    people = people_text.marks(names, notify=notify)
+    style = replace(form.style, markup=MARKUP._replace(people=people))
     controls = option_controls.controls_of(view.prompt, state) if view.prompt else NO_CONTROLS
     plan = plan_message(view, labels, style, controls)
     rows = [row for part in plan.parts for row in _answer_rows(part, view, labels, state)]

@@ -7,90 +7,27 @@ out, the plan has a button that shows everything in full (see `answerback.presen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from answerback.core.labels import Labels
 from answerback.core.view import Line, Prompt, View
 from answerback.presentation import answer_summary, attribution, durations, wording
-from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.context_layout import NOTHING_TO_RENDER, RenderedContext
 from answerback.presentation.control_buttons import PlannedButton, more_buttons, walk_buttons
 from answerback.presentation.header_tag import header_tag
-from answerback.presentation.text_blocks import BlockFitter, TextBlock
+from answerback.presentation.message_style import SENTENCE_BUDGET, MessageStyle
+from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import fits_line
 from answerback_base.sanitize import one_line
 
 LABEL_BUDGET: Final = 200
 """Units of a line of our own, such as the one that says who asks."""
-SENTENCE_BUDGET: Final = 300
-"""Units of a sentence about people, without their names."""
 QUESTION_IN_LINE: Final = 120
 ANSWER_IN_LINE: Final = 200
 PLAIN_BUDGET: Final = 1_900
 """Units of the text of a minimal message."""
-
-
-# --- how a platform writes and counts ------------------------------------------------------------
-
-
-class Markup(NamedTuple):
-    """How a platform marks up text. Nothing in a text that it is given becomes markup."""
-
-    people: AttributionFormat
-    """How lines about people are formatted."""
-    escape: Callable[[str], str]
-    bold: Callable[[str], str]
-    line: Callable[[str, int], tuple[str, bool]]
-    """Shortens a text to one line of so many units; also returns whether anything was left out."""
-    bold_line: Callable[[str, int], tuple[str, bool]]
-    """Like `line`, in bold."""
-    quiet_line: Callable[[str, int], tuple[str, bool]]
-    """Like `line`, and less prominent."""
-    quiet: Callable[[str], str]
-    """Makes a line that is marked up already less prominent."""
-    strong: Callable[[str], str]
-    """Makes it more prominent."""
-
-
-class ContextRenderer(Protocol):
-    """Renders Markdown from an agent as a platform's markup."""
-
-    def render_context(self, prompt: Prompt, most: int) -> RenderedContext:
-        """Render the context of a question in at most ``most`` units."""
-
-    def render_asides(self, view: View, labels: Labels, most: int) -> RenderedContext:
-        """Render what was asked back and explained in at most ``most`` units."""
-
-
-@dataclass(frozen=True)
-class MessageStyle:
-    """How a platform writes a live message, and how much it holds. Lengths are in units as the platform counts them."""
-
-    markup: Markup
-    fitter: BlockFitter
-    context: ContextRenderer
-    budget: int
-    """Units for all texts of a message."""
-    header: TextBlock
-    """How the question's header is written, in front of its text."""
-    question: TextBlock
-    selected: TextBlock
-    """How the options are named that are selected and not submitted yet."""
-    prefill: TextBlock
-    """How a text is written that is sent unless it is changed."""
-    most_context: int | None = None
-    """Units of a context; None: as many as there are."""
-    most_asides: int = 1_200
-    most_reply: int | None = None
-    most_marked: int | None = None
-    """Questions in a list of answers whose style is kept; None: any number."""
-
-    def with_people(self, people: AttributionFormat) -> MessageStyle:
-        """Return the style with lines about people formatted in another way."""
-        values = {**vars(self), "markup": self.markup._replace(people=people)}
-        return MessageStyle(**values)
 
 
 # --- the parts of a message ----------------------------------------------------------------------
@@ -227,6 +164,9 @@ class MessagePlan(NamedTuple):
     """What shows the rest of an ask, and what can be done about one that has ended."""
     spare: int = 0
     """Units that are left for text."""
+
+
+# --- planning ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,6 @@ from answerback.presentation.message_plan import (
     Context,
     Ending,
     Heading,
-    MessageStyle,
     Part,
     QuestionText,
     ReplyText,
@@ -46,7 +45,8 @@ from answerback.presentation.message_plan import (
     joined,
     plan_message,
 )
-from answerback.presentation.message_plan import Markup as TextMarkup
+from answerback.presentation.message_style import Markup as TextMarkup
+from answerback.presentation.message_style import MessageStyle
 from answerback.presentation.option_controls import OptionLimits, chosen_indexes, is_several
 from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback_base.sanitize import one_line, visible

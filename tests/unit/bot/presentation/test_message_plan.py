@@ -19,7 +19,6 @@ from answerback.presentation.message_plan import (
     Context,
     Ending,
     Heading,
-    MessageStyle,
     Notes,
     Options,
     QuestionText,
@@ -29,6 +28,7 @@ from answerback.presentation.message_plan import (
     Summary,
     plan_message,
 )
+from answerback.presentation.message_style import MessageStyle
 from answerback_testing.message_cases import CUT, KINDS, MESSAGE_CASES, PHASES
 
 LABELS: Final = Labels()
