@@ -14,15 +14,13 @@ from answerback.core.view import Line, View
 from answerback.core.walker import Person
 from answerback.presentation import answer_summary, attribution, durations, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, fill
-from answerback.presentation.message_style import Markup
+from answerback.presentation.message_style import SENTENCE_BUDGET, Markup
 from answerback_base.sanitize import visible
 from answerback_chat.control_codec import object_of
 from answerback_slack.blocks import Block, clock_mrkdwn, date_mrkdwn, escape, escape_within
 
 NAME_ROOM: Final = 160
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
-_SENTENCE_ROOM: Final = 300
-"""Units of a sentence about people, without their names."""
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 """For when no responder's name is known."""
 _MARKS: Final = {
@@ -63,7 +61,7 @@ def person_mrkdwn(person: Person) -> str:
 
 
 def _escape_sentence(text: str) -> str:
-    return escape_within(text, _SENTENCE_ROOM)
+    return escape_within(text, SENTENCE_BUDGET)
 
 
 def shown_name(user: Mapping[str, object]) -> str:
@@ -120,11 +118,8 @@ def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
 
 def question_and_answer(line: Line, labels: Labels) -> str:
     """A question with its answer below it; not escaped yet."""
-    return f"{visible(line.text)}\n➜ {answer_text(line, labels)}"
-
-
-def answer_text(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
-    return between.join(map(visible, answer_summary.answer_texts(line, labels)))
+    texts = (line.text, *answer_summary.answer_texts(line, labels))
+    return "\n➜ ".join(map(visible, texts))
 
 
 # --- responders, who are notified by a mention in a new message ----------------------------------

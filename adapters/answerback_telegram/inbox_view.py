@@ -85,7 +85,7 @@ def page(
 
 def _whole_context(prompt: Prompt) -> str | None:
     _, is_cut = shorten_line(prompt.question.text, _QUESTION_BUDGET)
-    context = question_context.render_context(prompt, _CONTEXT_BUDGET)
+    context = question_context.CONTEXT.render_context(prompt, _CONTEXT_BUDGET)
     whole = context.fitted.says_all and not is_cut
     return context.text if whole and context.text.count("</") <= _MOST_MARKS else None
 

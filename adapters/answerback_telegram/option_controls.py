@@ -94,10 +94,8 @@ def shown_page(prompt: Prompt, state: ListState) -> int:
 def controls_of(prompt: Prompt, state: ListState) -> Controls:
     """Return what the controls of a prompt ask of the message around them."""
     question = prompt.question
-    is_paged, has_previews = (
-        page_count(question) > 1,
-        any(each.preview for each in question.options),
-    )
+    is_paged = page_count(question) > 1
+    has_previews = any(each.preview for each in question.options)
     return Controls(
         option_blocks(prompt, state),
         selection_text(prompt, state),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from answerback.core.markdown import List, Span, Spans, append_link_addresses
+from answerback.core.markdown import Span, Spans, append_link_addresses
 from answerback.core.view import Prompt
 from answerback.presentation.context_layout import RenderedContext
 from answerback.presentation.context_markup import ContextMarkup
@@ -21,7 +21,6 @@ _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")
 
 class HtmlContext(ContextMarkup):
     rule = "———————"
-    quote = "┃ "
     most_marks: ClassVar[int | None] = 60
     """Marks in one context; one with more is shown verbatim, because further ones would be lost."""
 
@@ -45,15 +44,8 @@ class HtmlContext(ContextMarkup):
         else:
             yield preformatted(text, info if _LANGUAGE.fullmatch(info) else "")
 
-    def _list(self, block: List) -> Iterator[str]:
-        for number, blocks in block.items:
-            lines = [*self.lines(blocks)] or [""]
-            yield f"{'•' if number is None else f'{number}.'} {lines[0]}"
-            yield from (f"   {line}" for line in lines[1:])
-
 
 CONTEXT: Final = HtmlContext()
-render_context = CONTEXT.render_context
 
 
 def _span(span: Span) -> str:

@@ -169,18 +169,9 @@ def _permission(**fields: Any) -> Ask:
 KINDS: Final[dict[str, Ask]] = {
     "boolean": _alone(_BOOLEAN, context="The table has *forty* million rows."),
     "boolean-default": _alone(_BOOLEAN, default=True, has_default=True),
-    "boolean-for-turn": replace(
-        _alone(_BOOLEAN, persistence=Persistence.TURN, exclusive=False),
-        request=Request(
-            name="ask_user",
-            dialect="ask_user",
-            arguments={},
-            conversation="c",
-            turn="t",
-            form=Form(
-                questions=(_question(_BOOLEAN, persistence=Persistence.TURN, exclusive=False),)
-            ),
-        ),
+    "boolean-for-turn": _asked(
+        Form(questions=(_question(_BOOLEAN, persistence=Persistence.TURN, exclusive=False),)),
+        {"conversation": "c", "turn": "t"},
     ),
     "consent": _alone(_BOOLEAN, consent=True),
     "select-buttons": _alone(_SELECT, options=_options(3)),
@@ -227,6 +218,12 @@ _GIVEN: Final = (_YES, Other(text="the *blue* cluster"), Answer(value="after\nth
 _CONFIRMED: Final = ConfirmationRule(due=2)
 _WAITS: Final = _after(_three(confirmation=_CONFIRMED), *_GIVEN, Submit())
 _EXPIRED: Final = (Status.EXPIRED, Reason.EXPIRED)
+
+
+def _by_default(ask: Ask) -> Ask:
+    """Return an answered ask as if its defaults were its answers."""
+    given = tuple(replace(each, source=Source.DEFAULT, by=None) for each in ask.walk.answers)
+    return replace(ask, walk=replace(ask.walk, answers=given))
 
 
 def _many(count: int) -> Ask:
@@ -283,7 +280,7 @@ PHASES: Final[dict[str, Ask]] = {
         KINDS["multi-select-other"], Other(text="my *own*", value=["v1", "v3"])
     ),
     "answered-after-a-review": _after(_three(), *_GIVEN, Submit()),
-    "answered-by-defaults": _after(KINDS["boolean-default"], _YES),
+    "answered-by-defaults": _by_default(_after(KINDS["boolean-default"], _YES)),
     "answered-by-two-people": _after(
         _after(_three(), *_GIVEN[:2]), _GIVEN[2], Submit(), by=BOB, wait=600
     ),
@@ -314,31 +311,14 @@ PHASES: Final[dict[str, Ask]] = {
 """Each state in which a form, its confirmation or its record can be shown."""
 
 
-def _by_default(ask: Ask) -> Ask:
-    walk = ask.walk
-    given = tuple(replace(each, source=Source.DEFAULT, by=None) for each in walk.answers)
-    return replace(ask, walk=replace(walk, answers=given))
-
-
-PHASES["answered-by-defaults"] = _by_default(PHASES["answered-by-defaults"])
-
-
 # --- what may be cut -----------------------------------------------------------------------------
 
 _CODE: Final = "```sql\n" + "\n".join(f"SELECT {n};" for n in range(90)) + "\n```"
 CUT: Final[dict[str, Ask]] = {
     "long-question": _alone(_BOOLEAN, text=_long("Apply step")),
     "long-context": _alone(_BOOLEAN, context=_long("The table has rows")),
-    "long-context-as-text": replace(
-        _alone(_BOOLEAN),
-        request=Request(
-            name="ask_user",
-            dialect="ask_user",
-            arguments={},
-            form=Form(
-                questions=(_question(_BOOLEAN, context=_long("Rows")),), context_format="text"
-            ),
-        ),
+    "long-context-as-text": _asked(
+        Form(questions=(_question(_BOOLEAN, context=_long("Rows")),), context_format="text")
     ),
     "long-code": _alone(_BOOLEAN, context=f"Look:\n\n{_CODE}"),
     "long-header": _alone(_SELECT, options=_options(3), header="Authentication method"),

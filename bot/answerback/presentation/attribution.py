@@ -69,6 +69,7 @@ def audience_line(
     Args:
         responders: who may answer; empty if that is obvious.
         closes_at: when the ask expires, in seconds since the epoch; None: never.
+        handed_over: to whom it was handed over last, if that still holds.
     """
     closes = "" if closes_at is None else _fill(labels.closes, marks, time=marks.time(closes_at))
     handed = ""

@@ -35,7 +35,7 @@ class ContextMarkup(ABC):
     """A platform's markup of a context."""
 
     rule: ClassVar[str]
-    quote: ClassVar[str]
+    quote: ClassVar[str] = "┃ "
     """What is before each line of a quote."""
 
     def render_context(self, prompt: Prompt, most: int) -> RenderedContext:
@@ -106,6 +106,9 @@ class ContextMarkup(ABC):
     def _code(self, text: str, info: str, *, nested: bool) -> Iterator[str]:
         """Render code as lines."""
 
-    @abstractmethod
     def _list(self, block: List) -> Iterator[str]:
         """Render a list as lines."""
+        for number, blocks in block.items:
+            lines = [*self.lines(blocks)] or [""]
+            yield f"{'•' if number is None else f'{number}.'} {lines[0]}"
+            yield from (f"   {line}" for line in lines[1:])

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from answerback.core.form import Option, Question
 from answerback.core.labels import Labels
-from answerback.core.markdown import List, Span, Spans, append_link_addresses
+from answerback.core.markdown import Span, Spans, append_link_addresses
 from answerback.core.view import Prompt, View
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, responder_name, utc_time
@@ -224,7 +224,6 @@ class _HtmlContext(ContextMarkup):
     """A context as lines, in which code is in elements of its own."""
 
     rule = "<hr>"
-    quote = "┃ "
 
     def _length(self, text: str) -> int:
         return _length(text)
@@ -237,12 +236,6 @@ class _HtmlContext(ContextMarkup):
 
     def _code(self, text: str, info: str, *, nested: bool) -> Iterator[str]:
         yield f"{_in('small', str(escape(info)))}<pre>{escape(text)}</pre>"
-
-    def _list(self, block: List) -> Iterator[str]:
-        for number, blocks in block.items:
-            lines = [*self.lines(blocks)] or [""]
-            yield f"{'•' if number is None else f'{number}.'} {lines[0]}"
-            yield from (f"   {line}" for line in lines[1:])
 
 
 _CONTEXT: Final = _HtmlContext()

@@ -35,7 +35,7 @@ def test_every_character_is_in_the_message(source: str) -> None:
     asks = {"id": "a", "text": "Go?", "answer_type": "boolean", "context": source}
     prompt = view_of(asked({"name": "ask_user", "arguments": {"questions": [asks]}})).prompt
     assert prompt is not None
-    context = question_context.render_context(prompt, limits.MESSAGE_TEXT).text
+    context = question_context.CONTEXT.render_context(prompt, limits.MESSAGE_TEXT).text
     said = parse_html(f"Go? {context}").text.removeprefix("Go?")
     assert said.translate(_NOT_TEXT) == blocks_to_text(parse(source)).translate(_NOT_TEXT)
 
