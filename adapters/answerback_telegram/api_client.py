@@ -22,7 +22,14 @@ from telegram.request import BaseRequest
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback_chat.call_limits import CallLimits, Window
 from answerback_telegram import limits
-from answerback_telegram.errors import TOKEN_REFUSED, FloodError, UnsentError, limited, translate
+from answerback_telegram.errors import (
+    SEND_RICH,
+    TOKEN_REFUSED,
+    FloodError,
+    UnsentError,
+    limited,
+    translate,
+)
 from answerback_telegram.keyboards import Json
 
 logger = logging.getLogger(__name__)
@@ -35,8 +42,10 @@ _UNLIMITED: Final = frozenset(
     {"answerCallbackQuery", "getUpdates", "getMe", "getChat", "getChatMember", "setMessageReaction"}
 )
 """Calls that count toward no limit of messages."""
+POST: Final = "sendMessage"
 EDIT: Final = "editMessageText"
-_TURN_SECONDS: Final = 2.0
+_POSTS: Final = frozenset({POST, SEND_RICH})
+_TURN_SECONDS: Final = 1.0
 """How long edits leave room for a post that has waited for a limit: it takes two calls, and others may follow it."""
 
 
@@ -110,15 +119,18 @@ class TelegramApi:
         Raises:
             RateLimitedError: Telegram takes no message for this chat for a while.
         """
-        edits = f"{chat} edits"
         wait = self._limits.wait_for(chat, windows(chat))
-        for_posts = self._limits.wait_for(edits, ())
+        until_posts = self._limits.wait_for(_edits(chat), ())
         if method == EDIT:
-            wait = max(wait, for_posts)
-        elif method.startswith("send") and (wait > 0 or for_posts > 0):
-            self._limits.close(edits, wait + _TURN_SECONDS)
+            wait = max(wait, until_posts)
+        elif wait > 0 or until_posts > 0:
+            self._leave_room(chat, method, wait)
         if wait > 0:
             raise limited(f"messages in {chat}", wait)
+
+    def _leave_room(self, chat: str, method: str, wait: float) -> None:
+        if method in _POSTS:
+            self._limits.close(_edits(chat), wait + _TURN_SECONDS)
 
     async def call(
         self,
@@ -150,6 +162,7 @@ class TelegramApi:
             if counts and isinstance(failure, RateLimitedError):
                 self._limits.discount(windows(chat))
                 self._limits.close(chat, failure.retry_after)
+                self._leave_room(chat, method, failure.retry_after)
             if failure.code == TOKEN_REFUSED:
                 self._refused(failure)
             raise failure from error
@@ -176,6 +189,11 @@ class TelegramApi:
         except PlatformError as error:
             extra = {"action": "click_unanswered", "code": error.code}
             logger.warning("Telegram did not accept the answer to a click: %s", error, extra=extra)
+
+
+def _edits(chat: str) -> str:
+    """The key of what edits in a chat wait for."""
+    return f"{chat} edits"
 
 
 def windows(chat: str) -> tuple[Window, ...]:

@@ -23,7 +23,7 @@ from answerback.ports.surface import Asks
 from answerback.presentation import wording
 from answerback_chat.live_message import SINCE, JsonMessages, Uneditable, may_have_succeeded
 from answerback_telegram import errors, people_text, private_notes, render
-from answerback_telegram.api_client import EDIT, TelegramApi
+from answerback_telegram.api_client import EDIT, POST, TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.helper_messages import HelperMessages, address, place_params
 from answerback_telegram.keyboards import Json
@@ -84,7 +84,7 @@ class Posting(JsonMessages):
         return {"channel": chat, "thread": None if to.thread == GENERAL_TOPIC else to.thread}
 
     def raise_if_limited(self, ref: Json) -> None:
-        self.calls.raise_if_limited(str(ref["channel"]), EDIT if "id" in ref else "sendMessage")
+        self.calls.raise_if_limited(str(ref["channel"]), EDIT if "id" in ref else POST)
 
     async def render(self, ask: Ask) -> Json:
         return await self._render(ask, self._format)
@@ -106,7 +106,7 @@ class Posting(JsonMessages):
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         params = place_params(_place(ref)) | payload
-        method = errors.SEND_RICH if "rich_message" in payload else "sendMessage"
+        method = errors.SEND_RICH if "rich_message" in payload else POST
         try:
             chat, sent = await self._call_at(ask, str(ref["channel"]), method, params)
         except PayloadRejectedError as error:

@@ -16,7 +16,7 @@ from answerback.core.errors import RateLimitedError
 from answerback.core.labels import Labels
 from answerback.service.submission_request import Submission
 from answerback_telegram import limits, render
-from answerback_telegram.api_client import GROUP_WINDOW, TelegramApi
+from answerback_telegram.api_client import EDIT, GROUP_WINDOW, POST, TelegramApi
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Message
 from tests.unit.adapters.telegram.rig import rig
@@ -71,6 +71,31 @@ async def test_a_call_that_telegram_refused_does_not_count_toward_the_limit() ->
         with pytest.raises(RateLimitedError):
             await calls.call("sendMessage", message)
         assert len(group.messages) == limits.GROUP_PER_MINUTE
+
+
+@pytest.mark.rule("TELEGRAM-2")
+async def test_posts_that_have_waited_for_a_limit_go_before_edits() -> None:
+    limit = json.dumps({"ok": False, "parameters": {"retry_after": 0.01}})
+    async with FakeTelegram() as telegram, aiohttp.ClientSession() as http:
+        calls, chat = TelegramApi(http, telegram.token, telegram.url), str(telegram.add_group().id)
+        message = render.compose(["x"], []) | {"chat_id": chat}
+        calls.raise_if_limited(chat, EDIT)
+        telegram.odd_answers[POST] = [(429, limit)]
+        with pytest.raises(RateLimitedError) as refused:
+            await calls.call(POST, message)
+        ends = [edits_wait_until(calls, chat)]
+        await asyncio.sleep(refused.value.retry_after)
+        for _ in range(2):
+            await calls.call(POST, message)
+            ends.append(edits_wait_until(calls, chat))
+        assert ends[0] < ends[1] < ends[2], "each post may be followed by another that waits"
+
+
+def edits_wait_until(calls: TelegramApi, chat: str) -> float:
+    """Return when edits are made again, in loop time."""
+    with pytest.raises(RateLimitedError) as edit:
+        calls.raise_if_limited(chat, EDIT)
+    return asyncio.get_running_loop().time() + edit.value.retry_after
 
 
 @pytest.mark.rule("TELEGRAM-2")
