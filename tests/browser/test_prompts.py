@@ -138,10 +138,28 @@ async def test_a_note_and_something_else_open_on_demand(
         await expect(page.locator("#other")).to_be_hidden()
         await page.get_by_text(LABELS.add_note).click()
         await page.get_by_label(LABELS.note).fill("for now")
-        await page.get_by_role("button", name="Redis").click()
+        await page.get_by_role("button", name=LABELS.note_with.format(choice="Redis")).click()
         await expect(page.locator(".ended")).to_be_visible()
     (answer,) = (await web_site.stored(ask)).walk.answers
     assert (answer.value, answer.note) == ("Redis", "for now")
+
+
+@pytest.mark.parametrize("script", [True, False])
+async def test_a_note_in_a_list_has_a_button_of_its_own(
+    browser: Browser, web_site: Site, script: bool
+) -> None:
+    question = {**CLAUDE["questions"][0], "multiSelect": True}
+    ask = await web_site.ask(name="AskUserQuestion", arguments={"questions": [question]})
+    async with tab(browser, java_script_enabled=script) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.get_by_label("PostgreSQL").check()
+        await page.get_by_text(LABELS.add_note).click()
+        await page.get_by_label(LABELS.note).fill("for now")
+        await page.get_by_role("button", name=LABELS.note_answer).click()
+        await expect(page.locator(".ended")).to_be_visible()
+    (answer,) = (await web_site.stored(ask)).walk.answers
+    assert (answer.value, answer.note) == (["PostgreSQL"], "for now")
 
 
 async def test_what_is_recommended_and_what_was_chosen_differ(

@@ -594,7 +594,7 @@
     }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       const focusedId = document.activeElement && document.activeElement.id;
-      const own = focusedId === "other" && current.querySelector(".answers.own button");
+      const own = focusedId === "other" && current.querySelector("#othering .own button, .option.other .own button");
       const answering = document.querySelector(".yesno button:focus") || own || current.querySelector(".answers:not(.yesno, .own) button.primary");
       const sheet = document.activeElement && document.activeElement.closest(".sheet");
       const button = sheet ? sheet.querySelector("button") : answering;

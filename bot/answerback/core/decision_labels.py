@@ -60,6 +60,8 @@ class DecisionLabels(FrozenModel):
     noted: str = "Note: {text}"
     note: str = "Note"
     add_note: str = "Add a note"
+    note_with: str = "{choice}, with this note"
+    note_answer: str = "Answer with this note"
     source_default: str = "default"
     source_config: str = "set by configuration"
     source_remembered: str = "remembered from this turn"
