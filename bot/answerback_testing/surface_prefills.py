@@ -78,6 +78,20 @@ _FIELDS: Final = Question(
         "required": ["name"],
     },
 )
+_ROWS: Final = _FIELDS.model_copy(
+    update={
+        "json_schema": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string", "title": "Name"},
+                    "tls": {"type": "boolean", "title": "TLS"},
+                },
+            },
+        }
+    }
+)
 
 FULL_ANSWERS: Final = (
     (_BESIDE, Other(text="Zig", value=["a", "b"])),
@@ -97,6 +111,7 @@ FULL_ANSWERS: Final = (
     (_FIELDS, Answer(value={"name": "a", "count": 2, "sure": False, "colour": "green"})),
     (_FIELDS, Answer(value={"name": " b ", "days": ["Mon", "Wed"], "colour": "red"})),
     (_FIELDS, Answer(value={"name": "c", "beyond the fields": [1, None]})),
+    (_ROWS, Answer(value=[{"name": "a", "tls": True}, {"name": "b"}])),
 )
 """Questions, and answers with text or a note, of a form, or with null in place of a default."""
 
@@ -145,6 +160,20 @@ class PrefillsContract:
             await ada.look_at(await stage.harness.wait_until_shown(ask.id))
             assert await ada.read_prefill(question) == default
 
+    @pytest.mark.rule("WEB-26")
+    async def test_an_answer_of_rows_is_read_with_a_line_for_each(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await create_viewed_ask(stage, [_ROWS, GO], ada)
+        rows: JsonValue = [{"name": "a", "tls": True}, {"name": "b", "tls": False}]
+        actor = actor_of(stage, ada)
+        assert isinstance(await stage.harness.service.act(ask.id, Answer(value=rows), actor), Acted)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert _shows_rows(await ada.read_all_text())
+        assert isinstance(await stage.harness.service.act(ask.id, Answer(value=True), actor), Acted)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert _shows_rows(await ada.read_all_text())
+
     @requires_capability(Capability.NOTES)
     @pytest.mark.rule("ACT-8", "WALK-10")
     async def test_a_note_never_goes_with_what_somebody_else_ticked(
@@ -182,6 +211,11 @@ class PrefillsContract:
             assert note in await ada.read_all_text()
             await ada.go_back()
             await wait_for_steps(stage, ask, ada, after=after + 1)
+
+
+def _shows_rows(text: str) -> bool:
+    seen = strip_whitespace(text)
+    return all(strip_whitespace(row) in seen for row in ("Name: a, TLS: Yes", "Name: b, TLS: No"))
 
 
 def _content(given: GivenAnswer) -> tuple[object, bool, str | None]:

@@ -22,7 +22,7 @@ def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list
 def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
     value, kind = given.value, question.answer_type
     if kind is AnswerType.SCHEMA:
-        return _schema_lines(question, value, labels)
+        return schema_lines(question, value, labels)
     if kind is AnswerType.BOOLEAN:
         if given.remembered:
             return [labels.yes_for_turn if value else labels.no_for_turn]
@@ -37,7 +37,7 @@ def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> lis
     return [*rows, *([given.other_text] if given.other_text else [])] or [labels.none_chosen]
 
 
-def _schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:
+def schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:
     """Return a schema answer as lines of field titles and values, or as JSON if it has no fields."""
     fields = fields_from_schema(question.json_schema, rows=True)
     if fields is None:

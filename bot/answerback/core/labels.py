@@ -8,11 +8,12 @@ from pydantic import ValidationInfo, field_validator
 
 from answerback.core.decision_labels import DecisionLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.core.format_labels import FormatLabels
 from answerback.core.label_placeholders import check_label
 from answerback.core.message_labels import MessageLabels
 
 
-class Labels(DecisionLabels, MessageLabels):
+class Labels(DecisionLabels, MessageLabels, FormatLabels):
     """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
     Validation rejects a blank label, and one with a placeholder that its English text does not have.
@@ -41,11 +42,6 @@ class Labels(DecisionLabels, MessageLabels):
     fill_in: str = "Fill in"
     other: str = "Something else…"
     answer_with_note: str = "Answer with a note…"
-    bounds_between: str = "{low} to {high}"
-    bounds_low: str = "at least {low}"
-    bounds_high: str = "at most {high}"
-    bounds_above: str = "more than {low}"
-    bounds_below: str = "less than {high}"
     choose: str = "Choose…"
     choose_hint: str = "Type an option, or its number in the list."
     search: str = "Search…"
@@ -196,21 +192,6 @@ class Labels(DecisionLabels, MessageLabels):
     days: str = "{n} d"
     answer_schema: str = "Required format"
     schema_itself: str = "The format as a JSON Schema"
-    format_any: str = "any value"
-    format_text: str = "a text"
-    format_email: str = "an email address"
-    format_address: str = "an address such as https://example.com"
-    format_date: str = "a date such as 2026-05-31"
-    format_time: str = "a time such as 2026-05-31T14:30:00Z"
-    format_whole: str = "a whole number"
-    format_number: str = "a number"
-    format_boolean: str = "true or false"
-    format_nothing: str = "null"
-    format_list: str = "a list"
-    format_each: str = "each of its items"
-    format_object: str = "an object"
-    format_one_of: str = "one of {values}"
-    format_or: str = " or "
     more_ways: str = "More"
     files: str = "Files"
     raw_request: str = "Raw request"

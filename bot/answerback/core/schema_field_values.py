@@ -17,7 +17,9 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 
 from answerback.core.errors import Problem
+from answerback.core.format_labels import FormatLabels
 from answerback.core.json_schema import schemas
+from answerback.core.pattern_words import describe_pattern
 from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, FieldKind, json_value_key
 from answerback.core.typed_text import is_blank
 from answerback_base import strict_json
@@ -296,7 +298,7 @@ def _string(field: Field, entry: str) -> _Parsed | Problem:
         if schemas.violations({"type": "string", "format": name}, text):
             return _problem(field, "unknown_value", _expected(field))
     if field.pattern is not None and schemas.violations({"pattern": field.pattern}, text):
-        return _problem(field, "unknown_value", f"must match the pattern {field.pattern}")
+        return _problem(field, "unknown_value", _expected_by(field.pattern, field.description))
     return _Parsed(text)
 
 
@@ -316,6 +318,12 @@ def _expected(field: Field) -> str:
     text = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
     noun = "must be a whole number" if field.kind is FieldKind.INTEGER else "must be a number"
     return f"{noun}, {text}" if text else noun
+
+
+def _expected_by(pattern: str, description: str | None) -> str:
+    """Return what fits a pattern, as the end of a sentence."""
+    text = describe_pattern(pattern, FormatLabels()) or (description or "").rstrip(" .")
+    return f"must have this format: {text}" if text else f"must match the pattern {pattern}"
 
 
 def _count(number: int, noun: str) -> str:

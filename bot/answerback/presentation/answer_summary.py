@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from answerback.core.answer_lines import schema_lines
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
+from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Line, Prompt, View, answer_lines
 from answerback.presentation import wording
 from answerback.presentation.text_fitting import utf16_length
@@ -40,7 +42,9 @@ def brief_answer(view: View, labels: Labels) -> str:
     given = [line for line in view.lines if line.given is not None]
     if len(given) > 1:
         return labels.answers_count.format(count=len(given))
-    return ", ".join(text for line in given for text in answer_texts(line, labels))
+    has_fields = any(line.question.answer_type is AnswerType.SCHEMA for line in given)
+    mark = " · " if has_fields else ", "  # the values of one row are a list themselves
+    return mark.join(text for line in given for text in answer_texts(line, labels))
 
 
 def recent_answers(view: View, line_of: Callable[[Line], str]) -> tuple[list[str], int]:
@@ -72,8 +76,15 @@ def prefill_texts(prompt: Prompt, labels: Labels) -> list[str]:
     in_controls = prompt.question.options or isinstance(value, bool)
     if value is None or value == "" or (in_controls and prompt.other_text is None):
         return notes
-    text = value if isinstance(value, str) else as_json(value)
     question = prompt.question
+    if isinstance(value, str):
+        text = value
+    elif question.answer_type is AnswerType.SCHEMA and fields_from_schema(
+        question.json_schema, rows=True
+    ):
+        text = " · ".join(schema_lines(question, value, labels))
+    else:
+        text = as_json(value)
     replaceable = question.answer_type is AnswerType.MULTI_SELECT and not question.other_beside
     label = labels.prefilled_replaceable if replaceable else labels.prefilled
     return [label.format(text=one_line(text)), *notes]

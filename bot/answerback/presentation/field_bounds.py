@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import Field, FieldKind
+from answerback.core.pattern_words import describe_pattern
+from answerback.core.schema_fields import TEXT_KINDS, Field, FieldKind
 
 
 def describe_bounds(field: Field, labels: Labels) -> str | None:
@@ -40,17 +41,26 @@ def describe_format(field: Field, labels: Labels) -> str | None:
 
 def describe_constraints(field: Field, labels: Labels) -> str | None:
     """Return the bounds, or the lengths and the pattern of a text; None if there are none."""
-    if field.kind is not FieldKind.TEXT:
+    if field.kind not in TEXT_KINDS:
         return describe_bounds(field, labels)
     low, high = field.min_length, field.max_length
     phrases = []
     if low and high is not None:
-        phrases.append(f"{low}–{high} characters")
+        phrases.append(labels.length_between.format(low=low, high=high))
     elif low or high is not None:
-        phrases.append(f"at least {low} characters" if low else f"at most {high} characters")
+        length = labels.length_low if low else labels.length_high
+        phrases.append(length.format(low=low, high=high))
     if field.pattern:
-        phrases.append(f"pattern: {field.pattern}")
-    return " · ".join(phrases) or None
+        phrases.append(_describe_pattern(field.pattern, field.description, labels))
+    return " · ".join(filter(None, phrases)) or None
+
+
+def _describe_pattern(pattern: str, description: str | None, labels: Labels) -> str:
+    """Return a pattern in words, or as it is; empty if it has no words and the field's description says what fits."""
+    text = describe_pattern(pattern, labels)
+    if text is None:
+        return "" if description else labels.pattern_itself.format(pattern=pattern)
+    return text
 
 
 def _number(value: float) -> str:

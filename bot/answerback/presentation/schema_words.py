@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import Field, FieldKind
-from answerback.presentation.field_bounds import describe_bounds
+from answerback.presentation.field_bounds import describe_constraints
 from answerback_base.sanitize import as_json, one_line
 
 _MAX_DEPTH: Final = 3
@@ -55,7 +55,8 @@ def _kind(node: Mapping[str, JsonValue], labels: Labels) -> str:
     types = [each for each in (named if isinstance(named, list) else [named]) if each in known]
     if not types:
         return labels.format_any
-    bounds = describe_bounds(_bounded(node), labels)
+    kind = FieldKind.TEXT if types == ["string"] else FieldKind.NUMBER
+    bounds = describe_constraints(_bounded(node, kind), labels)
     phrase = labels.format_or.join(known[str(each)] for each in types)
     return f"{phrase}, {bounds}" if bounds else phrase
 
@@ -79,15 +80,20 @@ def _phrases(text_format: str, labels: Labels) -> Mapping[str, str]:
     }
 
 
-def _bounded(node: Mapping[str, JsonValue]) -> Field:
-    """Return a field with the bounds of a number or a list."""
+def _bounded(node: Mapping[str, JsonValue], kind: FieldKind) -> Field:
+    """Return a field with the bounds of a number, a text or a list."""
     least, most = _number(node, "minItems"), _number(node, "maxItems")
+    shortest, longest = _number(node, "minLength"), _number(node, "maxLength")
+    description, pattern = node.get("description"), node.get("pattern")
     return Field(
         name="",
         title="",
-        description=None,
+        description=description if isinstance(description, str) else None,
         required=True,
-        kind=FieldKind.NUMBER,
+        kind=kind,
+        min_length=None if shortest is None else int(shortest),
+        max_length=None if longest is None else int(longest),
+        pattern=pattern if isinstance(pattern, str) else None,
         minimum=_number(node, "minimum"),
         maximum=_number(node, "maximum"),
         exclusive_minimum=_number(node, "exclusiveMinimum"),

@@ -168,7 +168,17 @@ def test_any_entry_yields_a_valid_value_or_a_message_for_every_problem(
             "abc",
             "x takes at most 1 character: shorten it by 2.",
         ),
-        ({"type": "string", "pattern": "^a+$"}, "b", "x must match the pattern ^a+$."),
+        (
+            {"type": "string", "pattern": "^[a-c]+$"},
+            "d",
+            "x must have this format: only a to c.",
+        ),
+        (
+            {"type": "string", "pattern": "^(a|b)$", "description": "One of the two."},
+            "d",
+            "x must have this format: One of the two.",
+        ),
+        ({"type": "string", "pattern": "^(a|b)$"}, "d", "x must match the pattern ^(a|b)$."),
         ({"type": "string"}, "\ud800", "x contains half a character: delete it and type it again."),
         (
             {"type": "string", "format": "email"},

@@ -24,7 +24,13 @@ from answerback.presentation.field_bounds import describe_constraints
         ({"type": "number"}, None),
         ({"type": "string", "minLength": 2, "maxLength": 9}, "2–9 characters"),
         ({"type": "string", "minLength": 2}, "at least 2 characters"),
-        ({"type": "string", "maxLength": 9, "pattern": "^a"}, "at most 9 characters · pattern: ^a"),
+        (
+            {"type": "string", "maxLength": 9, "pattern": "^a"},
+            'at most 9 characters · starts with "a"',
+        ),
+        ({"type": "string", "pattern": "^(a|b)+$"}, "matches the pattern ^(a|b)+$"),
+        ({"type": "string", "pattern": "^(a|b)+$", "description": "Some a and b."}, None),
+        ({"type": "string", "format": "email", "pattern": "^a"}, 'starts with "a"'),
         ({"type": "string"}, None),
     ],
 )

@@ -16,6 +16,11 @@ pytestmark = pytest.mark.rule("WEB-24")
     ("schema", "lines"),
     [
         ({"type": "string"}, ["a text"]),
+        ({"type": "string", "pattern": "^[a-z]+$"}, ["a text, only lower-case letters"]),
+        (
+            {"type": "string", "minLength": 2, "pattern": "a|b"},
+            ["a text, at least 2 characters · matches the pattern a|b"],
+        ),
         ({"type": "string", "format": "date"}, ["a date such as 2026-05-31"]),
         ({"type": "integer", "minimum": 1, "maximum": 5}, ["a whole number, 1 to 5"]),
         ({"type": ["number", "null"]}, ["a number or null"]),
