@@ -7,26 +7,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests import matrix
+from tests import matrix, vectors
 from tests.acceptance.process import serving
 from tests.person_keys import bearer
 from tests.postgres import Server
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
-VECTORS = Path(__file__).parents[1] / "data" / "vectors"
 # The cases are JSON documents of many shapes, used as read.
 Case = dict[str, Any]
 CASES = [
-    pytest.param(case, id=f"{path.stem}: {case['title']}")
-    for path in sorted(VECTORS.glob("*.json"))
+    pytest.param(case, id=f"{dialect}: {case['title']}")
+    for dialect, path in vectors.ALL
     for case in matrix.every(3, json.loads(path.read_text()))
 ]
 

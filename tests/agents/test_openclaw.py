@@ -17,8 +17,8 @@ import aiohttp
 import pytest
 
 from answerback_agents.bridges.event_server import Json
-from answerback_agents.bridges.openclaw_device import Device
-from answerback_agents.bridges.openclaw_gateway import OpenclawGateway
+from answerback_hosts.openclaw.device import Device
+from answerback_hosts.openclaw.gateway import OpenclawGateway
 from tests.agents.conftest import BINARIES, LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.agents.test_opencode import last_word_of_line

@@ -55,7 +55,7 @@ async def test_a_person_answers_qwens_questions_in_the_thread(home: Home, person
             send_prompt(editor, session), person.answers("8080", ["8443", "8080"])
         )
     assert ended["stopReason"] == "end_turn"
-    assert ask.json["dialect"] == "claude"
+    assert ask.json["dialect"] == "qwen"
     result = json.dumps(model.requests[1]["messages"])
     assert "**port**: 8080" in result
     assert "**ports**: 8443, 8080" in result

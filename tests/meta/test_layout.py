@@ -88,9 +88,11 @@ def _without_prefixes(package: Path) -> str:
 
 
 def test_a_dialect_is_short() -> None:
+    bot = ROOT / "bot"
+    dialects = (*bot.glob("answerback/dialects/*.py"), *bot.glob("answerback_hosts/*/dialect.py"))
     long = {
-        path.name
-        for path in (ROOT / "bot/answerback/dialects").glob("*.py")
+        path
+        for path in dialects
         if "\nDIALECT: Final" in (text := path.read_text("utf-8"))
         and len(text.splitlines()) > MAX_DIALECT_LINES
     }
@@ -98,11 +100,14 @@ def test_a_dialect_is_short() -> None:
 
 
 def test_a_bridge_is_only_what_is_its_hosts_own() -> None:
-    bridges = (ROOT / "bot/answerback_agents/bridges").glob("*.py")
+    shared, hosts = (ROOT / "bot" / f"answerback_{each}" for each in ("agents", "hosts"))
+    bridges = (
+        *shared.glob("bridges/*.py"),
+        *hosts.glob("*/*_bridge.py"),
+        *hosts.glob("*/app_*.py"),
+    )
     long = {
-        path.name
-        for path in bridges
-        if len(path.read_text("utf-8").splitlines()) > MAX_BRIDGE_LINES
+        path for path in bridges if len(path.read_text("utf-8").splitlines()) > MAX_BRIDGE_LINES
     }
     assert long == set(), "move what is not its host's own to the frame"
 

@@ -67,6 +67,27 @@ def values_by_question(
         yield question, values(given) if given is not None else still_open
 
 
+def rows(ask: Ask, *, replied: bool = False) -> list[tuple[Question, list[JsonValue]]]:
+    """Return each question with its answer as a list; for the open one, this is the reply if ``replied``."""
+    reply = [ask.walk.reply] if replied and ask.walk.reply is not None else []
+    return [*values_by_question(ask, reply)]
+
+
+def joined(values: list[JsonValue]) -> str:
+    return ", ".join(map(str, values))
+
+
+def remarked(ask: Ask, text: str) -> str:
+    """Return a text that says which answers no person gave, since the hosts' words claim that their user did."""
+    remarks = {remark for each in ask.walk.answers if (remark := source_remark(each))}
+    return f"{text} ({'; '.join(sorted(remarks))})" if remarks else text
+
+
+def text_result(text: str) -> ToolResult:
+    """Return a result that is a text, for people's answers as the host itself would tell its model."""
+    return ToolResult(content=text, structured=text)
+
+
 def unanswered_text(ask: Ask) -> str:
     """Return the text to use in place of an answer if nobody answered or the reply has no text."""
     reason = end_reason(ask)

@@ -67,3 +67,35 @@ JSON_SCHEMA: Final[Schema] = {
     "description": "Only for schema: the JSON Schema of the answer, with any of its keywords. A flat object becomes a "
     "form of input fields.",
 }
+KEY: Final = with_description(LABEL, "The key of this question's answer; unique.")
+HEADER: Final = with_description(LABEL, "A very short title for it.")
+CHOICE_LABEL: Final = with_description(LABEL, "The choice in a few words; must be unique.")
+MEANING: Final = "What choosing it means."
+MULTIPLE: Final = flag_schema("Whether several may be chosen.")
+LABELLED: Final = object_schema(
+    {"label": CHOICE_LABEL, "description": with_description(TEXT, MEANING)}, "label"
+)
+NO_OTHER: Final = "The choices. Do not add an Other: it is always offered."
+
+
+def options_schema(
+    option: Schema, description: str = NO_OTHER, min_items: int = 0, max_items: int = 1_000
+) -> Schema:
+    return array_schema(option, description, min_items, max_items)
+
+
+def questions_schema(
+    question: dict[str, JsonValue],
+    *required: str,
+    description: str = IN_ORDER,
+    max_items: int = 100,
+) -> Schema:
+    listed = array_schema(object_schema(question, *required), description, max_items=max_items)
+    return object_schema({"questions": listed}, "questions")
+
+
+OR_FREE_TEXT: Final = options_schema(
+    LABELLED,
+    "The choices; none for a free-text answer. Do not add an Other: it is always offered.",
+)
+SUGGESTIONS: Final = options_schema(LABEL)

@@ -14,7 +14,9 @@ from answerback.dialects.tool_schema_parts import (
     CONTEXT,
     IN_ORDER,
     JSON_SCHEMA,
+    KEY,
     LABEL,
+    MULTIPLE,
     QUESTION_TEXT,
     TEXT,
     Schema,
@@ -22,6 +24,8 @@ from answerback.dialects.tool_schema_parts import (
     flag_schema,
     nullable_schema,
     object_schema,
+    options_schema,
+    questions_schema,
     with_description,
 )
 
@@ -124,4 +128,41 @@ TOOL_QUESTION: Final = object_schema(
     },
     "tool",
     "question",
+)
+ASK_USER_FORM: Final = questions_schema(
+    {
+        "question": QUESTION_TEXT,
+        "options": options_schema(
+            object_schema({"label": LABEL, "description": TEXT}, "label"),
+            "Two or three choices, the recommended one first. Do not add an Other: it is always offered.",
+            min_items=2,
+        ),
+        "multiSelect": MULTIPLE,
+    },
+    "question",
+    "options",
+    description="One to three questions.",
+)
+QUESTION: Final = questions_schema(
+    {
+        "id": KEY,
+        "label": with_description(LABEL, "A short title; defaults to Q1, Q2, …."),
+        "prompt": QUESTION_TEXT,
+        "options": options_schema(
+            object_schema(
+                {
+                    "value": with_description(LABEL, "What you get back."),
+                    "label": with_description(LABEL, "What the user sees."),
+                    "description": TEXT,
+                },
+                "value",
+                "label",
+            ),
+            min_items=1,
+        ),
+    },
+    "id",
+    "prompt",
+    "options",
+    description="The questions; if there are several, the user reviews the answers before submitting them.",
 )

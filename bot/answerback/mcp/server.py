@@ -31,9 +31,9 @@ from answerback.core.errors import (
     StoreError,
     UnreadableRowError,
 )
-from answerback.dialects import claude
+from answerback.dialects import ask_user_question
+from answerback.dialects.ask_user_question import Limits
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
-from answerback.dialects.claude_questions import Limits
 from answerback.dialects.generous_reader import read_call, read_number
 from answerback.dialects.registry import render_refusal
 from answerback.mcp import tasks, tools
@@ -274,7 +274,7 @@ def _check_limits(name: str, limits: Limits, arguments: dict[str, JsonValue]) ->
     """
     strict = read_call(name, arguments).arguments
     problems = ProblemCollector(strict, name)
-    claude.parse_within(ArgumentNode(strict, problems), limits)
+    ask_user_question.read_form(ArgumentNode(strict, problems), limits)
     if problems.count:
         error = InvalidCallError(name, problems.in_document_order())
         raise AskRefusedError(render_refusal(error))

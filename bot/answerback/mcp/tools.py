@@ -11,8 +11,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.core.form import MAX_TEXT
 from answerback.dialects import dialect, installed
+from answerback.dialects.ask_user_question import PUBLISHED, Limits
 from answerback.dialects.call_reader import did_you_mean
-from answerback.dialects.claude_questions import PUBLISHED, Limits
 from answerback.dialects.installed import installed_tools
 from answerback.dialects.tool_schema_parts import object_schema
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from answerback_agents.acp import host_calls
 from answerback_agents.acp.tool_calls import merge
 from answerback_agents.pipe.ask_people import AskOutcome, Call
 from answerback_agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
-from answerback_base.hosts import load_parts
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -76,23 +76,15 @@ def call_from_request(request: Json, known: Json) -> Call:
     request_params = params(request)
     tool_call = tool_call_of(request_params)
     if request["method"] == PERMISSION and tool_call:
-        merged = _completed(merge(known, without_nulls(tool_call)))
+        merged = host_calls.complete(merge(known, without_nulls(tool_call)))
         request_params = _with_tool_call(request_params, merged)
-    is_question = as_object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
     return Call(
         name=request["method"],
-        dialect="claude" if is_question else _DIALECTS[request["method"]],
+        dialect=host_calls.question_dialect(tool_call) or _DIALECTS[request["method"]],
         arguments=request_params,
         conversation=_text(request_params.get("sessionId")),
         tool_call_id=_text(tool_call.get("toolCallId")) or _text(request_params.get("toolCallId")),
     )
-
-
-def _completed(tool_call: Json) -> Json:
-    """Add what a host does not send of a tool call, and can be found on this machine."""
-    for part in load_parts("acp_calls").values():
-        tool_call = part.complete(tool_call)
-    return tool_call
 
 
 def _text(value: object) -> str | None:

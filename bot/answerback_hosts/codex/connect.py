@@ -15,7 +15,7 @@ from answerback_agents.connect.hook_rows import (
     home_of,
     same_in_both_scopes,
 )
-from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
+from answerback_agents.connect.mcp_row import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Json, Setting
 from answerback_agents.connect.toml_edit import TomlFormat
 from answerback_hosts.codex.about import ABOUT

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from answerback_agents.acp.host_calls import HostCalls
 from answerback_agents.pipe.json_rpc import Json
 from answerback_agents.pipe.plan_files import read_plan
 
@@ -14,7 +15,7 @@ _TITLE: Final = re.compile(r"Requesting plan approval for: (/.+/plans/[^/]+)")
 _TOOL: Final = "exit_plan_mode"
 
 
-def complete(tool_call: Json) -> Json:
+def _complete(tool_call: Json) -> Json:
     """Add the plan to a tool call that asks for its approval, as the arguments that it does not send."""
     title = tool_call.get("title")
     found = _TITLE.fullmatch(title) if isinstance(title, str) else None
@@ -25,3 +26,6 @@ def complete(tool_call: Json) -> Json:
     if plan is None:
         return tool_call
     return {**tool_call, "name": _TOOL, "rawInput": {"plan": plan, "planFilePath": found[1]}}
+
+
+ACP_CALLS: Final = HostCalls(_complete)

@@ -15,7 +15,7 @@ from answerback_agents.connect.hook_rows import (
     home_of,
     same_in_both_scopes,
 )
-from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
+from answerback_agents.connect.mcp_row import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Setting
 from answerback_hosts.gemini.about import ABOUT
 

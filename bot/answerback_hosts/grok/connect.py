@@ -19,7 +19,7 @@ from answerback_agents.connect.hook_rows import (
     command,
     group,
 )
-from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
+from answerback_agents.connect.mcp_row import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Setting
 from answerback_agents.connect.toml_edit import TomlFormat
 from answerback_hosts.grok.about import ABOUT

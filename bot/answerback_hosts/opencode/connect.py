@@ -11,7 +11,7 @@ from answerback_agents.connect.connectable_agent import (
     ServiceConnection,
 )
 from answerback_agents.connect.hook_rows import RESTART, home_of
-from answerback_agents.connect.mcp_rows import TOOL_TIMEOUT
+from answerback_agents.connect.mcp_row import TOOL_TIMEOUT
 from answerback_agents.connect.settings_entries import NAME, Entry, Json, Setting
 from answerback_hosts.opencode.about import ABOUT
 

@@ -21,10 +21,11 @@ from pydantic import TypeAdapter
 
 from answerback.dialects import strict_schemas, tool_definitions
 from answerback.dialects.dialect import Tool
+from answerback.dialects.installed import installed_tools
 from answerback.mcp.tools import DEFAULT_TOOLS, follow_up_tools
 from tests.meta.project import ROOT
 
-EVERY = pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
+EVERY = pytest.mark.parametrize("tool", installed_tools(), ids=lambda tool: tool.dialect)
 STRICT = pytest.mark.parametrize("strict", [False, True], ids=["plain", "strict"])
 OPENAI: dict[tool_definitions.Format, TypeAdapter[Any]] = {
     "openai": TypeAdapter(ChatCompletionFunctionToolParam),
@@ -93,7 +94,7 @@ def read_by_sdks(definitions: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 @pytest.mark.rule("API-11", "API-12")
 def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None) -> None:
-    both = [(tool, strict) for tool in tool_definitions.TOOLS for strict in (False, True)]
+    both = [(tool, strict) for tool in installed_tools() for strict in (False, True)]
     made: dict[str, list[Any]] = {
         form: [
             tool_definitions.format_definition(tool, form, strict=strict) for tool, strict in both
@@ -101,7 +102,7 @@ def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None
         for form in ("anthropic", "gemini")
     }
     made["strict"] = [
-        strict_schemas.to_strict_schema(tool.parameters) for tool in tool_definitions.TOOLS
+        strict_schemas.to_strict_schema(tool.parameters) for tool in installed_tools()
     ]
     read = read_by_sdks(made)
     assert read["anthropic"] == made["anthropic"]
@@ -128,14 +129,14 @@ def outline(schema: Any) -> Any:
 
 @pytest.mark.rule("DIALECT-20", "MCP-1")
 def test_converters_keep_every_type_alternative_and_description(frameworks: None) -> None:
-    enabled = {tool.dialect for tool in tool_definitions.TOOLS}
+    enabled = {tool.dialect for tool in installed_tools()}
     asking = [each.definition(enabled) for each in DEFAULT_TOOLS]
     listed = [each for each in (*asking, *follow_up_tools()) if each]
     made: dict[str, list[Any]] = {
         "mcp": [each.model_dump(by_alias=True, exclude_none=True) for each in listed],
         "openai": [],
     }
-    for tool in tool_definitions.TOOLS:
+    for tool in installed_tools():
         made["mcp"].append(tool_definitions.format_definition(tool, "mcp"))
         made["openai"].append(tool_definitions.format_definition(tool, "openai"))
     read = read_by_sdks(made)

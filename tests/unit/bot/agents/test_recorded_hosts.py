@@ -19,7 +19,9 @@ CLAUDE: Json = json.loads(
     (ROOT / "bot" / "answerback_hosts" / "claude" / "recorded" / "events.json").read_text()
 )
 """Events that Claude Code 2.1.330 sent; those for PreToolUse, UserPromptSubmit and Stop are from one session."""
-OPENCODE: list[Json] = json.loads((ROOT / "tests" / "data" / "bridges" / "acp.json").read_text())
+OPENCODE: list[Json] = json.loads(
+    (ROOT / "bot/answerback_hosts/opencode/recorded/acp.json").read_text()
+)
 """The lines that `opencode acp` 1.18.33 sent, up to its permission request."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Persistence
 from answerback.dialects import registry
 from answerback_testing.dialect_contract import check_that_no_answer_is_lost
-from tests.meta.project import ROOT
+from tests import vectors
 from tests.unit.bot.dialect_support import (
     CALLS,
     OPTIONS,
@@ -28,7 +27,6 @@ from tests.unit.bot.dialect_support import (
     without_answer,
 )
 
-VECTORS = sorted((ROOT / "tests" / "data" / "vectors").glob("*.json"))
 HOSTS = ["codex", "opencode", "gemini", "copilot", "vscode", "cline"]
 RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recommended)"}]
 
@@ -178,7 +176,7 @@ def test_a_question_that_is_the_call_itself_has_a_result(name: str) -> None:
 
 
 @pytest.mark.rule("DIALECT-6")
-@pytest.mark.parametrize("vectors", VECTORS, ids=lambda path: str(path.stem))
-def test_no_answer_is_lost(vectors: Path) -> None:
-    cases = json.loads(vectors.read_text("utf-8"))
+@pytest.mark.parametrize("cases_of", vectors.ALL, ids=lambda each: str(each.dialect))
+def test_no_answer_is_lost(cases_of: vectors.Vectors) -> None:
+    cases = json.loads(cases_of.path.read_text("utf-8"))
     check_that_no_answer_is_lost([case for case in cases if "call" in case])

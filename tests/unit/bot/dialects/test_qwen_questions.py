@@ -43,7 +43,7 @@ SUBMITTED = {"outcome": "selected", "optionId": "proceed_once"}
 @pytest.mark.rule("QWEN-1")
 def test_the_questions_are_asked_and_answered_by_position() -> None:
     ask = ask_from_call(NAME, CALL)
-    assert ask.request.dialect == "claude"
+    assert ask.request.dialect == "qwen"
     assert [question.text for question in ask.form.questions] == [
         "Which?",
         "Which ones?",
@@ -92,7 +92,7 @@ async def test_a_person_answers_them_through_the_proxy(service: Served, editor: 
     await editor.prompt(request)
     assert await editor.next() == request
     ask = await service.newest()
-    assert (ask.request.dialect, ask.request.tool_call_id) == ("claude", "call_1")
+    assert (ask.request.dialect, ask.request.tool_call_id) == ("qwen", "call_1")
     for value in ("blue", ["red"], "red"):
         await service.act(ask, action="answer", value=value)
     received = [await editor.next(), await editor.next()]

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from answerback.core.json_schema import schemas
 from answerback.dialects import registry, strict_schemas, tool_definitions
 from answerback.dialects.dialect import Tool
+from answerback.dialects.installed import installed_tools
 from answerback.mcp.tools import DEFAULT_TOOLS
 from tests.unit.bot.dialect_support import CALLS
 from tests.unit.bot.tool_schema_support import every_schema, not_portable
@@ -19,7 +20,7 @@ from tests.unit.bot.tool_schema_support import every_schema, not_portable
 @pytest.mark.rule("DIALECT-18")
 @pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
 def test_every_definition_explains_when_to_ask_the_result_and_how_to_recommend(form: Any) -> None:
-    for tool in tool_definitions.TOOLS:
+    for tool in installed_tools():
         text = json.dumps(tool_definitions.format_definition(tool, form))
         for expected in (
             "Ask when",
@@ -53,7 +54,7 @@ def test_a_list_never_has_two_tools_with_the_same_name() -> None:
 
 
 @pytest.mark.rule("DIALECT-19")
-@pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
+@pytest.mark.parametrize("tool", installed_tools(), ids=lambda tool: tool.dialect)
 def test_a_call_valid_against_a_tools_schema_is_parsed_by_its_dialect(
     tool: Tool,
 ) -> None:
@@ -76,7 +77,7 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
 @pytest.mark.rule("DIALECT-19")
 @pytest.mark.parametrize("value", [True, "a", ["a"], 1, 2.5, {"port": 1}, None])
 def test_the_schema_of_ask_user_takes_any_default_and_any_expected_value(value: JsonValue) -> None:
-    [tool] = [each for each in tool_definitions.TOOLS if each.dialect == "ask_user"]
+    [tool] = [each for each in installed_tools() if each.dialect == "ask_user"]
     anything: JsonValue = {"id": "a", "text": "?", "answer_type": "schema", "schema": {}}
     gated: JsonValue = {"id": "b", "text": "?", "answer_type": "text"}
     assert isinstance(anything, dict)
@@ -92,7 +93,7 @@ def test_the_schema_of_ask_user_takes_any_default_and_any_expected_value(value: 
 
 
 @pytest.mark.rule("DIALECT-20")
-@pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
+@pytest.mark.parametrize("tool", installed_tools(), ids=lambda tool: tool.dialect)
 def test_a_published_schema_is_portable(tool: Tool) -> None:
     assert not_portable(tool.parameters) == []
 
@@ -114,7 +115,7 @@ def test_the_default_of_a_single_question_is_typed_in_every_format(form: Any) ->
 
 
 @pytest.mark.rule("API-12")
-@pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
+@pytest.mark.parametrize("tool", installed_tools(), ids=lambda tool: tool.dialect)
 def test_a_strict_schema_is_valid_for_strict_modes_and_its_dialect_accepts_it(
     tool: Tool,
 ) -> None:
@@ -140,9 +141,7 @@ def test_a_strict_schema_is_valid_for_strict_modes_and_its_dialect_accepts_it(
 )
 def test_a_strict_definition_has_the_strict_flag(form: Any, where: tuple[str, ...]) -> None:
     for strict in (True, False):
-        made: Any = tool_definitions.format_definition(
-            tool_definitions.TOOLS[0], form, strict=strict
-        )
+        made: Any = tool_definitions.format_definition(installed_tools()[0], form, strict=strict)
         for key in where:
             made = made[key]
         assert made.get("strict", False) is strict

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from answerback_client import AsyncClient
 from tests.acceptance.process import PATIENCE
 from tests.meta.project import PYTHONPATH, ROOT
 from tests.recipes.conftest import Person, Served, serving
+from tests.unit.bot.acp_support import AGENT
 
 PATH = os.pathsep.join((PYTHONPATH, str(ROOT / "tests" / "data" / "imagined_host")))
 EVENT = {"event": "permission", "tool": "Bash", "input": {"command": "make"}}
@@ -79,6 +81,45 @@ async def test_its_question_is_read_and_answered_in_its_own_shape(
         done = await agent.get(ask.id)
     assert done.tool_result is not None
     assert done.tool_result.structured == {"heard": "8443"}
+
+
+@pytest.mark.long
+async def test_its_bridge_is_a_command(service: Served, person: Person, tmp_path: Path) -> None:
+    assert "imagined" in await run(tmp_path, "bridge", "--help")
+    command = ("bridge", "imagined", "--url", service.url)
+    asked = json.dumps({"what": "Which port?"}) + "\n"
+    bridge = run(tmp_path, *command, given=asked, ANSWERBACK_TOKEN=service.token)
+    printed, _ = await asyncio.gather(bridge, person.answers("8443"))
+    assert json.loads(printed) == {"heard": "8443"}
+
+
+@pytest.mark.long
+async def test_its_questions_over_acp_are_read_in_its_dialect(
+    service: Served, person: Person, tmp_path: Path
+) -> None:
+    asked = {"what": "Which port?", "toolCall": {"toolCallId": "c", "kind": "imagined"}}
+    request = {"jsonrpc": "2.0", "id": 7, "method": "session/request_permission", "params": asked}
+    prompt = {"id": 1, "method": "session/prompt", "params": {"say": [request]}}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "answerback_agents.cli.main", "acp", "--url", service.url),
+        *("--", *AGENT),
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": PATH, "ANSWERBACK_TOKEN": service.token},
+        cwd=tmp_path,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{json.dumps(prompt)}\n".encode())
+    ask = await person.answers("8443")
+    assert ask.json["dialect"] == "imagined"
+    async with asyncio.timeout(PATIENCE):
+        message: dict[str, Any] = {}
+        while message.get("method") != "_heard":
+            message = json.loads(await process.stdout.readline())
+        assert json.loads(message["params"]["line"])["result"] == {"heard": "8443"}
+        process.stdin.close()
+        assert await process.wait() == 0
 
 
 @pytest.mark.long

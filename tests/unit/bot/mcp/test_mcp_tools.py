@@ -17,7 +17,7 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from typer.testing import CliRunner
 
-from answerback.dialects import tool_definitions
+from answerback.dialects.installed import installed_tools
 from answerback.mcp.tools import parse_asking_tools
 from answerback.service.question_routing import ToolRule
 from answerback_agents.cli import main
@@ -157,7 +157,7 @@ def test_a_tool_with_several_shapes_describes_what_each_returns(name: str) -> No
     assert len(tool.dialects) > 1
     found = tool.definition(tool.dialects)
     assert found is not None
-    shapes = [each.shape for each in tool_definitions.TOOLS if each.name == name]
+    shapes = [each.shape for each in installed_tools() if each.name == name]
     assert all(shapes)
     assert found.description is not None
     assert found.description.endswith(f" Pass {'; or '.join(shapes)}.")

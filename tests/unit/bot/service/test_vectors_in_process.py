@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,14 +15,12 @@ from answerback.ports.surface import Acted, RejectReason
 from answerback.service.ask_wire import ask_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
+from tests import vectors
 from tests.service_support import actor
 from tests.unit.bot.conftest import Parts
 
-VECTORS = Path(__file__).parents[3] / "data" / "vectors"
 CASES = [
-    (f.stem.split("_")[0] if f.stem.startswith("claude") else f.stem.removesuffix("_more"), case)
-    for f in sorted(VECTORS.glob("*.json"))
-    for case in json.loads(f.read_text())
+    (dialect, case) for dialect, path in vectors.ALL for case in json.loads(path.read_text("utf-8"))
 ]
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from answerback.dialects import approval, ask_user_form
 from answerback_testing.dialect_contract import DialectContract
-
-VECTORS = Path(__file__).parents[3] / "data" / "vectors"
+from tests.vectors import OWN
 
 
 class TestAskUserForm(DialectContract):
     dialect = ask_user_form.DIALECT
-    vectors = VECTORS / "ask_user_form.json"
+    vectors = OWN / "ask_user_form.json"
 
 
 class TestApproval(DialectContract):
     dialect = approval.DIALECT
-    vectors = VECTORS / "approval.json"
+    vectors = OWN / "approval.json"

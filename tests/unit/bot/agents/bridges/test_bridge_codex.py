@@ -14,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.core.ask import Reason, Status
-from answerback_agents.bridges import codex
 from answerback_agents.bridges.ask_people import Request, RequestAsker
-from answerback_agents.bridges.codex_capabilities import ClientCapabilities
 from answerback_agents.bridges.late_answers import LateAnswerSource
 from answerback_agents.cli import bridged_server, main
 from answerback_client import AsyncClient, ClientError
+from answerback_hosts.codex import app_server
+from answerback_hosts.codex.app_server_capabilities import ClientCapabilities
 from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE, command
 from tests.meta.project import ROOT
@@ -28,7 +28,7 @@ from tests.unit.bot.agent_support import Served, served
 
 Json = dict[str, Any]
 
-RECORDED: Json = json.loads((ROOT / "tests" / "data" / "bridges" / "codex.json").read_text())
+RECORDED: Json = json.loads((ROOT / "bot/answerback_hosts/codex/recorded/bridge.json").read_text())
 """Requests as Codex 0.169.0 sent them."""
 QUESTION, COMMAND = (
     RECORDED[f"item/{kind}"]
@@ -271,7 +271,7 @@ async def test_a_refused_request_that_codex_already_resolved_goes_to_nobody() ->
     async with AsyncClient("http://127.0.0.1:1") as client:
         people = Refusing(client, {"bridge": "codex"}, None)
         late = LateAnswerSource("http://127.0.0.1:1", None)
-        made = codex.CodexBridge(people, late, relayed.append, relayed.append, received.append)
+        made = app_server.CodexBridge(people, late, relayed.append, relayed.append, received.append)
         await made.run(nothing(), says())
     assert (relayed, received) == ([], [])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback_agents.bridges.codex_items import AnnouncedItems, approval_kind
+from answerback_hosts.codex.app_server_items import AnnouncedItems, approval_kind
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.agents.bridges.test_bridge_codex import answer, run_bridge
 from tests.unit.cases import case_call

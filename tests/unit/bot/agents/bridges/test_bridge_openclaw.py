@@ -19,10 +19,10 @@ from answerback.core.ask import Status
 from answerback_agents.bridges.ask_people import RequestAsker
 from answerback_agents.bridges.event_server import ForeignServerError, ServerUnavailableError
 from answerback_agents.bridges.late_answers import LateAnswerSource
-from answerback_agents.bridges.openclaw import OpenclawBridge
-from answerback_agents.bridges.openclaw_device import Device
-from answerback_agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback_client import AsyncClient
+from answerback_hosts.openclaw.device import Device
+from answerback_hosts.openclaw.gateway import OpenclawGateway
+from answerback_hosts.openclaw.gateway_bridge import OpenclawBridge
 from tests.acceptance.process import command
 from tests.fakes.openclaw import TOKEN, Openclaw
 from tests.meta.project import ROOT
@@ -33,7 +33,9 @@ from tests.unit.bot.agents.bridges.test_bridge_opencode import ended
 
 Json = dict[str, Any]
 
-RECORDED: Json = json.loads((ROOT / "tests" / "data" / "bridges" / "openclaw.json").read_text())
+RECORDED: Json = json.loads(
+    (ROOT / "bot/answerback_hosts/openclaw/recorded/bridge.json").read_text()
+)
 """Requests as OpenClaw 2026.9.6 sent them; the one of a plug-in follows its schema."""
 QUESTION, COMMAND, PLUGIN = (
     RECORDED[kind] for kind in ("question", "exec.approval", "plugin.approval")

@@ -19,9 +19,9 @@ from answerback.core.ask import Ask, Reason, Status
 from answerback.runtime.config import ServerSettings
 from answerback_agents.bridges.ask_people import RequestAsker
 from answerback_agents.bridges.late_answers import LateAnswerSource
-from answerback_agents.bridges.opencode import OpencodeBridge
-from answerback_agents.bridges.opencode_server import OpencodeServer
 from answerback_client import AsyncClient
+from answerback_hosts.opencode.server import OpencodeServer
+from answerback_hosts.opencode.server_bridge import OpencodeBridge
 from tests.acceptance.process import command
 from tests.fakes.opencode import Opencode
 from tests.meta.project import ROOT
@@ -32,7 +32,9 @@ from tests.unit.bot.agent_support import Served, served
 
 Json = dict[str, Any]
 
-RECORDED: Json = json.loads((ROOT / "tests" / "data" / "bridges" / "opencode.json").read_text())
+RECORDED: Json = json.loads(
+    (ROOT / "bot/answerback_hosts/opencode/recorded/bridge.json").read_text()
+)
 """Events as opencode 1.18.33 sent them."""
 QUESTION, PERMISSION = RECORDED["question.asked"], RECORDED["permission.asked"]
 QUESTION_ID, PERMISSION_ID = QUESTION["properties"]["id"], PERMISSION["properties"]["id"]

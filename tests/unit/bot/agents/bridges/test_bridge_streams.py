@@ -13,12 +13,12 @@ from aiohttp import web
 
 from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route
-from answerback_agents.bridges import opencode_server
 from answerback_agents.bridges.event_server import ForeignServerError
-from answerback_agents.bridges.opencode_server import OpencodeServer
 from answerback_agents.cli import bridged_server
 from answerback_agents.pipe.lines import LineTooLongError
 from answerback_client import AsyncClient
+from answerback_hosts.opencode import server as opencode_server
+from answerback_hosts.opencode.server import OpencodeServer
 from tests.fakes.opencode import Opencode
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
@@ -177,7 +177,7 @@ async def test_an_event_that_is_no_event_ends_the_bridge(raw: bytes) -> None:
 async def test_an_endless_line_ends_the_codex_bridge() -> None:
     reader = asyncio.StreamReader(limit=100)
     reader.feed_data(b"first\n" + b"x" * 1_000)
-    lines = bridged_server._lines(reader)
+    lines = bridged_server.read_lines(reader)
     assert await anext(lines) == b"first\n"
     with pytest.raises(LineTooLongError):
         await anext(lines)
@@ -189,5 +189,5 @@ def test_a_bridge_that_ends_by_itself_says_why(capsys: pytest.CaptureFixture[str
             raise LineTooLongError("a line has more than 3 bytes")
 
     with pytest.raises(SystemExit):
-        bridged_server._run(relay())
+        bridged_server.run(relay())
     assert "a line has more than" in capsys.readouterr().err

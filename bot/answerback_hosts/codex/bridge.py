@@ -1,0 +1,36 @@
+"""``answerback bridge codex``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from answerback_agents.cli.bridge_command import BridgeCommand, TokenEnv, Url
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To
+
+
+def _bridge(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The command that starts the app server; by default `codex app-server`."
+        ),
+    ] = None,
+    url: Url = SERVICE_URL,
+    token_env: TokenEnv = TOKEN_ENV,
+    to: To = None,
+    pass_token: PassToken = False,
+) -> None:
+    """Run `codex app-server` for a client that starts this command instead, and forward what Codex asks to people.
+
+    Example: `answerback bridge codex --to deploys -- codex app-server`
+
+    Questions, approvals and elicitations go to people; everything else passes through.
+    """
+    from answerback_hosts.codex import relay
+
+    relay.relay(command or ["codex", "app-server"], url, token_env, to, pass_token=pass_token)
+
+
+BRIDGE: Final = BridgeCommand(_bridge, starts_program=True)

@@ -1,0 +1,9 @@
+"""How Zed is named, and recognised."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback_base.hosts import About
+
+ABOUT: Final = About("Zed")
