@@ -28,8 +28,10 @@ from tests.mutants.table import MUTANTS
 
 T = TypeVar("T")
 
-_TIMEOUT = 600
-"""Seconds for the tests of one mutant."""
+_TIMEOUT: Final = 600
+"""Seconds for the tests of a slow mutant, or of a decision."""
+_QUICK_TIMEOUT: Final = 120
+"""Seconds for the tests of any other mutant."""
 _TEST_TIMEOUT = 20
 """Seconds for one test, unless the mutant is slow: with a mutant, tests often wait for what never happens."""
 _QUICK_SHARE: Final = 3
@@ -51,6 +53,13 @@ _LIBRARIES: Final = (
     "syrupy",
 )
 """What nearly all tests import, and no mutant changes."""
+
+
+class Result(NamedTuple):
+    """What the tests said about a mutant, as a line to print."""
+
+    line: str
+    noticed: bool
 
 
 class Checkout(NamedTuple):
@@ -159,14 +168,16 @@ def main(arguments: Sequence[str]) -> int:
             *_run_mutants(chosen, copies, pool, verify=verify),
             *_change_decisions(decisions, copies, pool, verify=verify),
         ]
-    wrong = sum(result != "noticed" for result in results)
-    sys.stdout.write(f"{len(results)} mutants, {wrong} survived or without a result\n")
-    return int(wrong > 0)
+    wrong = [result.line for result in results if not result.noticed]
+    # Once more at the end, because many who read this see only the last lines.
+    sys.stdout.writelines(wrong)
+    sys.stdout.write(f"{len(results)} mutants, {len(wrong)} survived or without a result\n")
+    return int(bool(wrong))
 
 
 def _run_mutants(
     chosen: Sequence[Mutant], copies: Sequence[Path], pool: Executor, *, verify: bool
-) -> list[str]:
+) -> list[Result]:
     """Return what the tests say about each mutant of the table."""
     if not chosen:
         return []
@@ -184,7 +195,7 @@ def _change_decisions(
     pool: Executor,
     *,
     verify: bool,
-) -> list[str]:
+) -> list[Result]:
     """Return what the tests of guards say about each of their decisions, changed."""
     if not decisions:
         return []
@@ -217,17 +228,18 @@ def _copy(target: Path) -> Path:
     return target
 
 
-def _in_a_copy(mutant: Mutant, free: SimpleQueue[Checkout]) -> str:
+def _in_a_copy(mutant: Mutant, free: SimpleQueue[Checkout]) -> Result:
     checkout = free.get()
     try:
         result, reason = tried(mutant, checkout)
+        if result == _NOTHING:  # a process that hangs or is killed says nothing about the mutant
+            result, reason = tried(mutant, checkout)
     finally:
         free.put(checkout)
-    _print(result, f"{mutant.file}: {mutant.line.strip()}", reason)
-    return result
+    return _report(result, f"{mutant.file}: {mutant.line.strip()}", reason)
 
 
-def _with_decision_changed(guards: Guards, number: int, free: SimpleQueue[Collected]) -> str:
+def _with_decision_changed(guards: Guards, number: int, free: SimpleQueue[Collected]) -> Result:
     collected = free.get()
     try:
         failed = collected.first_failure(guards, number)
@@ -240,13 +252,14 @@ def _with_decision_changed(guards: Guards, number: int, free: SimpleQueue[Collec
     if same is not None:
         result = "noticed" if failed is None else _NOTHING
         reason = f"does the same: {same}" if failed is None else f"does not do the same: {failed}"
-    _print(result, f"{guards.file}, {decision}", reason)
-    return result
+    return _report(result, f"{guards.file}, {decision}", reason)
 
 
-def _print(result: str, what: str, reason: str) -> None:
-    sys.stdout.write(f"{result:9} {what}\n          {reason}\n")
+def _report(result: str, what: str, reason: str) -> Result:
+    line = f"{result:9} {what}\n          {reason}\n"
+    sys.stdout.write(line)
     sys.stdout.flush()
+    return Result(line, noticed=result == "noticed")
 
 
 def tried(mutant: Mutant, checkout: Checkout) -> tuple[str, str]:
@@ -256,11 +269,12 @@ def tried(mutant: Mutant, checkout: Checkout) -> tuple[str, str]:
     try:
         file.write_text(original.replace(mutant.line, mutant.mutant), "utf-8")
         limit = () if mutant.slow else ("-o", f"timeout={_TEST_TIMEOUT}")
-        status, reason = checkout.run((*limit, *mutant.tests), _TIMEOUT)
+        timeout = _TIMEOUT if mutant.slow else _QUICK_TIMEOUT
+        status, reason = checkout.run((*limit, *mutant.tests), timeout)
     finally:
         file.write_text(original, "utf-8")
     if status is None:  # neither noticed nor survived: it has to be run again
-        return _NOTHING, f"{_TIMEOUT} s"
+        return _NOTHING, f"{timeout} s"
     result = _RESULTS.get(status, _NOTHING)
     return (_NOTHING if result == "noticed" and not reason else result), reason
 
