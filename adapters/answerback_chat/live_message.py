@@ -2,7 +2,9 @@
 
 Owns the order of the posts about an ask: the message, its reminders, and the note where the ask was before it moved.
 Before posting, the store is marked; the mark is removed if the platform reports that nothing was posted. If there is
-a mark and no message, the place is searched for our message before anything is posted again.
+a mark and no message, the place is searched for our message before anything is posted again. The platform may carry out
+the first post even after that search. So whoever posts again notes that, and the second message is removed once it is
+found, or at the latest when somebody clicks on it.
 """
 
 from __future__ import annotations
@@ -82,10 +84,13 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             if edited is Uneditable.DELETED and not ask.open:
                 return self.shown(ref, ask.revision)  # a deleted record is left alone
             ref = await self.replacement_ref(ask, ref) if isinstance(edited, Uneditable) else edited
-        if not self.is_posted(ref):
+        was_posted = self.is_posted(ref)
+        if not was_posted:
             ref = await self.post_recoverably(ask, ref, save)
         ref = await self.remove_replaced(ask, ref)
         ref = await self.complete(ask, ref, save)
+        if was_posted:
+            ref = await self.remove_doubles(ask, ref)
         if ask.reminded and not ask.open:
             await self._close_reminders(ask, ref)
         return self.shown(ref, ask.revision)
@@ -115,20 +120,24 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         ref = self.parse_ref(left)
         if ref is not None and not self.is_posted(ref):
             ref = await self.find(ask, ref)  # the result of the post is unknown
-        posted = ref is not None and self.is_posted(ref)
-        return await self.show_moved_note(ref, to) if ref is not None and posted else None
+        if ref is None or not self.is_posted(ref):
+            return None
+        await self.remove_doubles(ask, ref)
+        return await self.show_moved_note(ref, to)
 
     async def post_recoverably(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """Post the message at ``ref``. It is marked first, so that it is searched for if the result is unknown."""
         self.raise_if_limited(ref)
-        ref = self.mark_pending(ref)
+        stored = self.parse_ref(ask.message)
+        again = stored is not None and not self.is_posted(stored)
+        ref = self.mark_pending(ref, again=again)
         await save(self.shown(ref, ask.shown_revision))
         try:
             return await self._send(ask, lambda payload: self.post(ask, ref, payload))
         except PlatformError as error:
-            if not may_have_succeeded(error):
-                stored = self.clear_pending(ref)
-                await save(Shown(ask.shown_revision, stored, ask.thread or Thread()))
+            if not (again or may_have_succeeded(error)):
+                cleared = self.clear_pending(ref)
+                await save(Shown(ask.shown_revision, cleared, ask.thread or Thread()))
             raise
 
     async def _edit_or_report_gone(self, ask: Ask, ref: Ref) -> Ref | Uneditable:
@@ -183,8 +192,12 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     def is_posted(self, ref: Ref) -> bool:
         """Whether this refers to a posted message, and not to a pending post."""
 
-    def mark_pending(self, ref: Ref) -> Ref:
-        """Return ``ref`` with what is needed to search for the message that is about to be posted there."""
+    def mark_pending(self, ref: Ref, *, again: bool) -> Ref:
+        """Return ``ref`` with what is needed to search for the message that is about to be posted there.
+
+        Args:
+            again: whether an earlier post has an unknown result, so that there may be two messages.
+        """
         return ref
 
     def clear_pending(self, ref: Ref) -> Mapping[str, JsonValue]:
@@ -237,6 +250,10 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Remove the message that this one replaces, if there is one and it can be removed."""
         return ref
 
+    async def remove_doubles(self, ask: Ask, ref: Ref) -> Ref:
+        """Remove the messages that earlier posts left, if the post was repeated and they can be found."""
+        return ref
+
     async def complete(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """Add what a posted message still lacks, such as its thread or its link."""
         return ref
@@ -278,6 +295,13 @@ class JsonMessages(LiveMessages[Json, Json]):
     @abstractmethod
     def thread(self, ref: Json) -> Thread:
         """Return the place where an ask reports to be shown."""
+
+
+def known_messages(ask: Ask) -> tuple[Mapping[str, JsonValue], ...]:
+    """Return the references to all messages of an ask: where it is and was, and its copies."""
+    places = (ask.before, ask.left, *ask.copies)
+    messages = (ask.message, *(place.message for place in places if place))
+    return tuple(each for each in messages if each)
 
 
 def may_have_succeeded(error: PlatformError) -> bool:

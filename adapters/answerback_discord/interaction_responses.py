@@ -19,6 +19,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected
 from answerback.presentation.wording import ActedOnVersion
+from answerback_chat.live_message import known_messages
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_discord import components as c
 from answerback_discord import limits, private_notes, render
@@ -108,9 +109,22 @@ class ResponseBuilder:
         version = ActedOnVersion(seen.revision, self._now())
         note = private_notes.rejection_note(result, self._labels, reader, entered, version)
         ask = result.ask
+        if ask is None and await self._is_second_message(used):
+            return update_response(note | {"flags": limits.COMPONENTS_V2}, instead=note)
         if ask is None or (seen.revision == ask.revision and ask.open):
             return note_response(note, used)
         return await self.redraw(ask, used, note)
+
+    async def _is_second_message(self, used: Interaction) -> bool:
+        """Whether a message was used that shows an ask and is none of those that are known to.
+
+        One is left if a post in a forum took effect after it was repeated: it is in another thread than its ask. Until
+        the live message is known, any may be it.
+        """
+        ask = None if used.private else await self._asks.get(used.control.ask_id)
+        if ask is None or ask.destination.surface != SURFACE or not live_message_id(ask):
+            return False
+        return used.message_id not in {each.get("id") for each in known_messages(ask)}
 
     async def redraw(self, ask: Ask, used: Interaction, note: Json) -> InteractionResponse:
         """Respond with the message in its current state and a follow-up note.

@@ -1,13 +1,14 @@
 """Post and edit an ask's live message in Discord, its thread and its reminders: the calls that `LiveMessages` orders.
 
 Owns how a message is found again: Discord's nonce is only valid for minutes, so the messages posted since are read.
+For those minutes it prevents a second message, except in a forum, whose posts have none.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -20,6 +21,7 @@ from answerback.core.errors import (
     PlatformError,
     PlatformUnavailableError,
     RateLimitedError,
+    UnauthorizedError,
 )
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -27,7 +29,7 @@ from answerback.ports.surface import RetryLater, Shown
 from answerback.presentation import wording
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.control_codec import object_of, objects_of
-from answerback_chat.live_message import SINCE, JsonMessages, Save, Uneditable
+from answerback_chat.live_message import SINCE, JsonMessages, Save, Uneditable, known_messages
 from answerback_discord import limits, parse, people_text, private_notes, render
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind, Place
@@ -49,6 +51,8 @@ _QUESTION_BUDGET: Final = 300
 """Units of the question in a reminder."""
 _SHOWS: Final = "shows"
 """The key, in the reference of a message that still lacks its thread, of the ask's state that the message shows."""
+_REPEATED: Final = "repeated"
+"""The key, in the reference of a post in a forum, of whether an earlier attempt has an unknown result."""
 
 
 @dataclass(eq=False)
@@ -82,6 +86,9 @@ class Posting(JsonMessages):
             url=private_notes.message_url(ref) if "id" in ref else None,
         )
 
+    def mark_pending(self, ref: Json, *, again: bool) -> Json:
+        return ref | {_REPEATED: True} if again and ref["kind"] == ChannelKind.FORUM else ref
+
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> Json:
@@ -91,7 +98,7 @@ class Posting(JsonMessages):
         return _pending_ref(place, self.now())
 
     async def find(self, ask: Ask, ref: Json) -> Json:
-        message_id = await self._find(ask, ref)
+        message_id = await anext(self._posted(ask, ref), None)
         if message_id is None:
             return ref
         ref = ref | {"id": message_id}
@@ -182,6 +189,22 @@ class Posting(JsonMessages):
         await save(Shown(ask.shown_revision, ref, self.thread(ref)))
         return ref
 
+    async def remove_doubles(self, ask: Ask, ref: Json) -> Json:
+        if _REPEATED not in ref:
+            return ref
+        known = {each.get("id") for each in known_messages(ask)}
+        for thread in [each async for each in self._posted(ask, ref)]:
+            if thread == ref["id"] or thread in known:
+                continue
+            try:
+                # Without a permission to delete the post itself, its message can be deleted, and it can be closed.
+                await self.calls.request("DELETE", f"/channels/{thread}/messages/{thread}")
+                await self.calls.request("PATCH", f"/channels/{thread}", {"archived": True})
+            except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
+                extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
+                logger.warning("Cannot remove a second post: %s", error, extra=extra)
+        return ref
+
     # --- reminders and moved messages ------------------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
@@ -246,14 +269,14 @@ class Posting(JsonMessages):
 
     # --- finding ---------------------------------------------------------------------------------
 
-    async def _find(self, ask: Ask, ref: Json) -> str | None:
-        """Find the message that an earlier attempt may have posted; Discord's nonce is only valid for minutes."""
+    async def _posted(self, ask: Ask, ref: Json) -> AsyncGenerator[str]:
+        """Yield the messages that earlier attempts may have posted; Discord's nonce is only valid for minutes."""
         if ref["kind"] != ChannelKind.FORUM:
             channel, since = str(ref["channel"]), str(ref["since"])
             async for message in self._ours(channel, since):
                 if self._is_of(ask, message):
-                    return str(message["id"])
-            return None
+                    yield str(message["id"])
+            return
         active = await self.calls.get(f"/guilds/{ref['guild']}/threads/active")
         for thread in objects_of(object_of(active).get("threads")):
             thread_id = str(thread.get("id"))
@@ -264,8 +287,7 @@ class Posting(JsonMessages):
                 except DestinationGoneError:  # a post stays without its first message
                     continue
                 if self._is_ours(object_of(first)) and self._is_of(ask, object_of(first)):
-                    return thread_id
-        return None
+                    yield thread_id
 
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
         """Iterate over our own messages in a channel after one of its messages, up to `MAX_PAGES` pages."""

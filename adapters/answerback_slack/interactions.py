@@ -31,6 +31,7 @@ from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.inbox import HomeTabs
 from answerback_slack.parse import BotIdentity, Click, Submission, selected_indexes
+from answerback_slack.posting import delete_message, is_double
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.typed_messages import TypedMessageListener
 
@@ -89,6 +90,7 @@ class InteractionHandler:
         if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
             self.later.spawn("mark", retry(lambda: self.listener.mark_taken(used)))
             self.later.spawn("note", self.notes.dismiss(used.response_url))
+        self._remove_double(acted.ask, used)
         return _ACKNOWLEDGED
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
@@ -107,6 +109,7 @@ class InteractionHandler:
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw an outdated version of the message.
             self.later.spawn("refresh", retry(lambda: self.asks.show_again(ask.id)))
+            self._remove_double(ask, used)
         copy = wording.ActedOnVersion(used.control.revision, self.now())
         reason = private_notes.rejection_mrkdwn(rejected, used.person, self.labels, copy)
         if isinstance(used, Submission):
@@ -225,6 +228,17 @@ class InteractionHandler:
             await self.respond_to_rejected(result, click)
         else:
             await self.respond_to_acted(result, click)
+
+    def _remove_double(self, ask: Ask, used: Click | Submission) -> None:
+        """Remove a second message of an ask, which is left if a post took effect after it was repeated."""
+        where = used.where
+        if (
+            where is not None
+            and used.control.verb is not Verb.USE_MESSAGE
+            and is_double(ask, where.ts)
+        ):
+            delete = partial(delete_message, self.calls, where.channel, where.ts)
+            self.later.spawn("double", retry(delete))
 
     def _send_note(self, text: str, click: Click) -> None:
         where = click.used_message if click.control.verb is Verb.USE_MESSAGE else click.where

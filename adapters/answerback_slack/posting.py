@@ -7,7 +7,7 @@ A message is located again by its metadata, because Slack has no idempotency key
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeVar
@@ -25,7 +25,13 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
 from answerback_chat.control_codec import object_of, text_of
-from answerback_chat.live_message import LiveMessages, Save, Uneditable
+from answerback_chat.live_message import (
+    HistoryTooLongError,
+    LiveMessages,
+    Save,
+    Uneditable,
+    known_messages,
+)
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import errors, parse, people_text, private_notes
 from answerback_slack.api_client import SlackApi
@@ -44,7 +50,8 @@ _EventPayload = Mapping[str, object]
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
 _SKEW_SECONDS: Final = 300
-"""How far Slack's clock and ours may differ when we search for a message by the time it was posted."""
+"""How far Slack's clock and ours may differ when we search for a message by the time it was posted, and how much later
+than its caller gave up it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,9 @@ class MessageRef:
     thread: str | None = None
     """The ts of the parent message if the ask was sent to a thread; None if the message starts its own thread."""
     at: float | None = None
-    """When the post was about to start; set only until the ``ts`` is known."""
+    """When the first post was about to start; set until the ``ts`` is known, or for as long as there may be two."""
+    repeated: float | None = None
+    """When the last post was about to start, if an earlier one has an unknown result."""
     replaced_ts: str | None = None
     """The ts of the message that this one replaces, which may still be visible."""
     since: float | None = None
@@ -70,18 +79,27 @@ class MessageRef:
         if stored is None or not isinstance(channel, str):
             return None
         ts, thread = stored.get("ts"), stored.get("thread")
-        at, replaced_ts = stored.get("at"), stored.get("dead")
+        at, repeated, replaced_ts = stored.get("at"), stored.get("repeated"), stored.get("dead")
         return cls(
             channel,
             ts if isinstance(ts, str) else None,
             thread if isinstance(thread, str) else None,
             float(at) if isinstance(at, (int, float)) else None,
+            float(repeated) if isinstance(repeated, (int, float)) else None,
             replaced_ts if isinstance(replaced_ts, str) else None,
         )
 
     def to_stored(self) -> dict[str, JsonValue]:
-        pending = {"at": self.at, "dead": self.replaced_ts} if self.ts is None else {}
-        return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **pending}
+        stored: dict[str, JsonValue] = {
+            "channel": self.channel,
+            "ts": self.ts,
+            "thread": self.thread,
+        }
+        if self.ts is None:
+            stored |= {"at": self.at, "dead": self.replaced_ts}
+        if self.repeated is not None:
+            stored |= {"at": self.at, "repeated": self.repeated}
+        return stored
 
 
 @dataclass(eq=False)
@@ -117,8 +135,8 @@ class Posting(LiveMessages[MessageRef, Message]):
     def is_posted(self, ref: MessageRef) -> bool:
         return ref.ts is not None
 
-    def mark_pending(self, ref: MessageRef) -> MessageRef:
-        return replace(ref, at=self.now())
+    def mark_pending(self, ref: MessageRef, *, again: bool) -> MessageRef:
+        return replace(ref, repeated=self.now()) if again else replace(ref, at=self.now())
 
     def clear_pending(self, ref: MessageRef) -> Mapping[str, JsonValue]:
         return replace(ref, ts=ref.replaced_ts).to_stored() if ref.replaced_ts else {}
@@ -142,13 +160,8 @@ class Posting(LiveMessages[MessageRef, Message]):
         return MessageRef(self._direct_channels[user], None, destination.thread)
 
     async def find(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        ts: str | None = None
         try:
-            place = Conversation(ref.channel, ref.thread)
-            async for message in messages_between(self.calls, place, *_post_time_range(ask, ref)):
-                if event_payload(message, ASK_EVENT).get("ask_id") == ask.id:
-                    ts = str(message.get("ts"))
-                    break
+            ts = await anext(self._posted(ask, ref), None)
         except (DestinationGoneError, UnauthorizedError) as error:
             if error.code not in {"not_in_channel", "missing_scope"}:
                 raise
@@ -159,6 +172,28 @@ class Posting(LiveMessages[MessageRef, Message]):
         # At revision 1 the message still shows what it was posted with.
         since = parse.seconds_from_ts(ts) if ts and ask.revision == 1 else None
         return replace(ref, ts=ts, since=since)
+
+    async def _posted(self, ask: Ask, ref: MessageRef) -> AsyncGenerator[str]:
+        """Yield the messages that posts at ``ref`` left, and that are not known to be the ask's: each one's ts."""
+        place, known = Conversation(ref.channel, ref.thread), _known_ts(ask)
+        async for message in messages_between(self.calls, place, *_post_time_range(ask, ref)):
+            if event_payload(message, ASK_EVENT).get("ask_id") == ask.id:
+                ts = str(message.get("ts"))
+                if ts != ref.ts and ts not in known:
+                    yield ts
+
+    async def remove_doubles(self, ask: Ask, ref: MessageRef) -> MessageRef:
+        if ref.repeated is None:
+            return ref
+        try:
+            for ts in [each async for each in self._posted(ask, ref)]:
+                await delete_message(self.calls, ref.channel, ts)
+        except (DestinationGoneError, UnauthorizedError, HistoryTooLongError) as error:
+            # A click on the second message, if there is one, removes it.
+            extra = {"action": "cannot_look", "ask_id": ask.id, "code": error.code}
+            logger.warning("Cannot check whether the ask was posted twice: %s", error, extra=extra)
+        is_over = self.now() > ref.repeated + _SKEW_SECONDS
+        return replace(ref, at=None, repeated=None) if is_over else ref
 
     def raise_if_limited(self, ref: MessageRef) -> None:
         if ref.ts is None:
@@ -225,18 +260,16 @@ class Posting(LiveMessages[MessageRef, Message]):
         return await self._update(ref, message.with_rich_text())
 
     async def replacement_ref(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        return replace(ref, ts=None, replaced_ts=ref.ts, since=None)
+        return replace(ref, ts=None, replaced_ts=ref.ts, since=None, at=None, repeated=None)
 
     async def remove_replaced(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        delete = self.calls.client.chat_delete
         if ref.replaced_ts is None:
             return ref
         try:
-            await self.calls.call(delete, channel=ref.channel, ts=ref.replaced_ts)
+            await delete_message(self.calls, ref.channel, ref.replaced_ts)
         except PlatformError as error:
-            if error.code != errors.MESSAGE_DELETED:
-                extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
-                logger.warning("Cannot delete a replaced message: %s", error, extra=extra)
+            extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
+            logger.warning("Cannot delete a replaced message: %s", error, extra=extra)
         return replace(ref, replaced_ts=None)
 
     async def complete(self, ask: Ask, ref: MessageRef, save: Save) -> MessageRef:
@@ -315,6 +348,33 @@ class Posting(LiveMessages[MessageRef, Message]):
         return str(answer.get("permalink") or "") or None
 
 
+async def delete_message(calls: SlackApi, channel: str, ts: str) -> None:
+    """Delete one of our messages; one that is gone already is no error.
+
+    Raises:
+        PlatformError: it could not be deleted.
+    """
+    try:
+        await calls.call(calls.client.chat_delete, channel=channel, ts=ts)
+    except PlatformError as error:
+        if error.code != errors.MESSAGE_DELETED:
+            raise
+
+
+def is_double(ask: Ask, ts: str) -> bool:
+    """Whether a message that shows an ask is none of those that are known to.
+
+    Until the ts of the live message is known, any message may be the live one.
+    """
+    ref = MessageRef.from_stored(ask.message)
+    is_known = ask.destination.surface == "slack" and ref is not None and ref.ts is not None
+    return is_known and ts not in _known_ts(ask)
+
+
+def _known_ts(ask: Ask) -> frozenset[JsonValue]:
+    return frozenset(each.get("ts") for each in known_messages(ask))
+
+
 def may_be_message_of(ask: Ask, ts: str, parent: str) -> bool:
     """Whether the message with this ts may be the ask's own, whose post was started but is not confirmed yet.
 
@@ -336,6 +396,7 @@ def _stored_ts(ask: Ask) -> str | None:
 def _post_time_range(ask: Ask, ref: MessageRef) -> tuple[str, str | None]:
     """The time range in which the message was posted, if it was: never before the message that it replaces."""
     since = (ask.created_at if ref.at is None else ref.at) - _SKEW_SECONDS
-    until = None if ref.at is None else f"{ref.at + _SKEW_SECONDS:.6f}"
+    last = ref.at if ref.repeated is None else ref.repeated
+    until = None if last is None else f"{last + _SKEW_SECONDS:.6f}"
     oldest = f"{since:.6f}"
     return max(oldest, ref.replaced_ts or oldest), until

@@ -29,6 +29,7 @@ from answerback.presentation import wording
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import KEEP_GOING, Verb
+from answerback_chat.live_message import known_messages
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_chat.typed_entries import Effect
 from answerback_telegram import keyboards, private_notes, show_in_full
@@ -111,7 +112,7 @@ class ClickHandler:
             return ClickResponse(after=(lambda: self.helpers.delete(used.message),))
         if used.is_on_inbox and used.is_about:
             return ClickResponse(after=(await self.use_inbox(used),))
-        is_shown = ask is not None and (used.is_about or used.message in _live_messages(ask))
+        is_shown = ask is not None and (used.is_about or used.message in _message_ids(ask))
         if ask is None or used.is_on_inbox or not is_shown:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         view = view_of(ask, self.labels)
@@ -272,7 +273,7 @@ class ClickHandler:
         Until the live message's id is stored, any message may be the live one.
         """
         known = ask.destination.surface == SURFACE and "id" in (ask.message or {})
-        if used.typed or not (used.is_about and known) or used.message in _live_messages(ask):
+        if used.typed or not (used.is_about and known) or used.message in _message_ids(ask):
             return ()
         return () if used.is_helper else (lambda: self.helpers.delete(used.message),)
 
@@ -280,11 +281,8 @@ class ClickHandler:
         await self.helpers.send(used.place, compose([text], []), used.typed or used.message)
 
 
-def _live_messages(ask: Ask) -> frozenset[JsonValue]:
-    """The ids of the message of an ask, of its copies, and of the one that it left behind."""
-    left = ask.left.message if ask.left else None
-    messages = (ask.message, left, *(each.message for each in ask.copies))
-    return frozenset(each["id"] for each in messages if each and "id" in each)
+def _message_ids(ask: Ask) -> frozenset[JsonValue]:
+    return frozenset(each["id"] for each in known_messages(ask) if "id" in each)
 
 
 def _page_key(ask: Ask) -> str:

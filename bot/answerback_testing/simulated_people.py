@@ -240,6 +240,36 @@ class HasLateEdits(Stage, Protocol):
 
 
 @runtime_checkable
+class HasLatePosts(Stage, Protocol):
+    """The platform may carry out a post after its caller has given up, and posted again."""
+
+    def delay_next_post(self) -> None:
+        """Break the connection of the next post of a message, and do not carry the post out yet."""
+
+    async def carry_out_post(self) -> None:
+        """Let the delayed post happen now."""
+
+
+@runtime_checkable
+class HasOwnHistory(HasLatePosts, Protocol):
+    """The bot can read what it has posted."""
+
+    def count_messages(self, ask: Ask) -> int:
+        """Return how many messages show an ask at its place."""
+
+
+@runtime_checkable
+class HasSecondMessages(SimulatedPerson, Protocol):
+    """A post that is carried out late can leave a second message of an ask."""
+
+    async def look_at_second_message(self, ask: Ask) -> bool:
+        """Look at the message of an ask, with controls, that is not its live message; returns whether there is one."""
+
+    async def sees_no_second_message(self, ask: Ask) -> None:
+        """Wait until no other message than the live one has controls of the ask."""
+
+
+@runtime_checkable
 class HasTokens(Stage, Protocol):
     """The platform identifies the service by a token."""
 
@@ -344,6 +374,9 @@ class Capability(Enum):
     PAYLOADS = HasPayloads
     GROUPS = HasGroups
     LATE_EDITS = HasLateEdits
+    LATE_POSTS = HasLatePosts
+    OWN_HISTORY = HasOwnHistory
+    SECOND_MESSAGES = HasSecondMessages
     TOKENS = HasTokens
     UNNOTICED_CHANGES = HasUnnoticedChanges
     BATCHES = HasBatches

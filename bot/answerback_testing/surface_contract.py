@@ -23,6 +23,7 @@ from answerback_testing.surface_direct_messages import DirectMessagesContract
 from answerback_testing.surface_gaps import GapsContract
 from answerback_testing.surface_grants import GrantsContract
 from answerback_testing.surface_hand_overs import HandOversContract
+from answerback_testing.surface_late_posts import LatePostsContract
 from answerback_testing.surface_logs import LogsContract
 from answerback_testing.surface_moves import MovesContract
 from answerback_testing.surface_outages import OutagesContract
@@ -47,6 +48,7 @@ class SharedSurfaceContract(
     DirectMessagesContract,
     MovesContract,
     PlacesContract,
+    LatePostsContract,
     OutagesContract,
     GapsContract,
 ):

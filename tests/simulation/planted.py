@@ -64,6 +64,13 @@ PLANTED: Final = (
         "ONCE",
     ),
     Planted(
+        "a second message that comes late is not removed",
+        "answerback_chat.live_message",
+        "if was_posted:\n            ref = await self.remove_doubles(ask, ref)",
+        "if False:\n            ref = await self.remove_doubles(ask, ref)",
+        "ONCE",
+    ),
+    Planted(
         "a reminder is posted again after an unknown result",
         "answerback_chat.live_message",
         "if posted == number:",

@@ -1,4 +1,4 @@
-"""Edits of unknown outcome, which a platform may still carry out and so undo later ones.
+"""Posts and edits of unknown outcome. A platform may still carry them out, and so post twice or undo a later edit.
 
 Each of their asks is shown once more as soon as that is no longer possible.
 """
@@ -14,7 +14,7 @@ from answerback.core.ask import Ask
 from answerback.workers.message_queues import MAX_QUEUED
 
 _LATE_SECONDS: Final = 20.0
-"""Seconds within which a platform may still carry out an edit whose outcome is unknown."""
+"""Seconds within which a platform may still carry out a post or an edit whose outcome is unknown."""
 
 
 class Timer(Protocol):
@@ -30,14 +30,14 @@ CallLater = Callable[[float, Callable[[str], None], str], Timer]
 
 @dataclass
 class LateEdits:
-    """The asks with such an edit, by id."""
+    """The asks with such a post or edit, by id."""
 
     show: Callable[[str], None]
     """Called with the id of an ask to show once more."""
     call_later: CallLater | None
     """Sets the timers; by default, that of the event loop."""
     over: set[str] = field(default_factory=set)
-    """The asks to show once more, now that such an edit has been carried out or never will be."""
+    """The asks to show once more, now that this has been carried out or never will be."""
     _timers: dict[str, Timer] = field(default_factory=dict)
 
     def __contains__(self, ask_id: str) -> bool:
@@ -47,8 +47,8 @@ class LateEdits:
         return len(self._timers)
 
     def expect(self, ask: Ask) -> None:
-        """Note that an edit may be on its way to an ask's message."""
-        if ask.message is None or len(self) >= MAX_QUEUED:
+        """Note that an ask's message, or an edit of it, may be on its way."""
+        if len(self) >= MAX_QUEUED:
             return
         if (timer := self._timers.get(ask.id)) is not None:
             timer.cancel()

@@ -144,7 +144,9 @@ class MessageSync:
                 self.request_sync(ask)
 
     def _expect_former_edit(self, ask: Ask) -> None:
-        """Note that an edit by another process, or by the one before this one, may be on its way to a message."""
+        """Note that a post or an edit by another process, or by the one before this one, may be on its way."""
+        if ask.message is None:
+            return
         is_early = self._started > self.service.clock.now() - self.pace.show_timeout
         if is_early or self.service.claim is not SOLE_CLAIM:
             self._late_edits.expect(ask)

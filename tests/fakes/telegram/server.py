@@ -68,8 +68,9 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.token_refused_at: str | None = None
         """The method at which the token turns out to be invalid."""
         self.lose_next_answer: str | None = None
-        self.drop_next_edit = False
-        self.dropped: dict[str, Any] | None = None
+        self.drop_next: frozenset[str] = frozenset()
+        """The methods of which the next call is not carried out yet: `carry_out_dropped`."""
+        self._dropped: tuple[str, dict[str, Any]] | None = None
         self.url = ""
         self._offset = 0.0
         self._polling = 0
@@ -179,8 +180,8 @@ class FakeTelegram(UpdateDelivery, Faults):
             return odd
         try:
             self._check_request(request.match_info["token"], method, body)
-            if method == "editMessageText" and self.drop_next_edit:
-                self.drop_next_edit, self.dropped = False, body
+            if method in self.drop_next:
+                self.drop_next, self._dropped = frozenset(), (method, body)
                 assert request.transport is not None
                 request.transport.close()
                 return web.Response()
@@ -216,9 +217,10 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.check_fault(method, body)
 
     async def carry_out_dropped(self) -> None:
-        """Carry out the edit whose connection broke."""
-        assert self.dropped is not None
-        await self._do_edit_message_text(self.dropped)
+        """Carry out the call whose connection broke."""
+        assert self._dropped is not None
+        method, body = self._dropped
+        await self._methods[method](body)
         await self.changed()
 
     def _chat(self, body: dict[str, Any], *, to_write: bool = False) -> Chat:

@@ -67,6 +67,22 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
             await self._person.until(lambda: len(self._messages_with_controls()) == 1)
         self._look_again()
 
+    async def look_at_second_message(self, ask: Ask) -> bool:
+        self._ask = ask
+        others = self._second_messages(ask)
+        if others:
+            self._copy = self._person.copy(others[0])
+        return bool(others)
+
+    async def sees_no_second_message(self, ask: Ask) -> None:
+        await self._person.until(lambda: not self._second_messages(ask))
+
+    def _second_messages(self, ask: Ask) -> list[Message]:
+        live, stem = int(str((ask.message or {})["id"])), f"ab1:{ask.id}:"
+        others = [s for s in self._person.visible() if s.message.id != live]
+        mine = [s for s in others if any(c.custom_id.startswith(stem) for c in s.controls)]
+        return [sight.message for sight in mine if not sight.message.ephemeral]
+
     def _look_again(self) -> None:
         self._copy = self._person.copy(self._live())
 

@@ -18,7 +18,9 @@ from answerback_discord.http_endpoint import PATH
 from answerback_testing.manual_timers import ManualTimers
 from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from tests.fakes import long_timeouts
+from tests.fakes.discord.faults import Call
 from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.visible_message import view_message
 from tests.fakes.discord.world import Channel, Guild
 from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.surface_setups import LoadBalancer, Setup
@@ -27,6 +29,8 @@ from tests.unit.adapters.discord.rig import Mode, run_surface
 from tests.unit.adapters.discord.simulated_people import SimulatedDiscordPerson
 
 POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
+ANY_POST = "POST /channels/*"
+"""The post of a message, also as the first of a post in a forum."""
 
 
 class DiscordStage:
@@ -102,12 +106,35 @@ class DiscordStage:
         self._edits = self.discord.faults.count(EDIT)
 
     async def carry_out_edit(self) -> None:
-        late = self.discord.faults.calls(EDIT)[self._edits]
+        await self._carry_out(self.discord.faults.calls(EDIT)[self._edits])
+
+    def delay_next_post(self) -> None:
+        self.discord.faults.drop(ANY_POST, after=False)
+        self._posts = self.discord.faults.count(ANY_POST)
+
+    async def carry_out_post(self) -> None:
+        await self._carry_out(self.discord.faults.calls(ANY_POST)[self._posts])
+
+    async def _carry_out(self, late: Call) -> None:
         token = {"Authorization": f"Bot {self._token}", "User-Agent": USER_AGENT}
         async with aiohttp.ClientSession(headers=token) as session:
             url = self.discord.api_url + late.path
-            async with session.patch(url, json=late.body) as response:
-                assert response.status == 200
+            async with session.request(late.method, url, json=late.body) as response:
+                assert response.status < 300
+
+    def count_messages(self, ask: Ask) -> int:
+        stem = f"ab1:{ask.id}:"
+        known, place = self.discord.world.channels.values(), ask.destination
+        here = int(place.thread or place.channel or 0)
+        channels = [each for each in known if here in {each.id, each.parent_id}]
+        shown = [
+            view_message(m) for each in channels for m in each.messages.values() if not m.deleted
+        ]
+        live = int(str((ask.message or {})["id"]))
+        return sum(
+            each.message.id == live or any(c.custom_id.startswith(stem) for c in each.controls)
+            for each in shown
+        )
 
     def refuse_token(self, *, refused: bool) -> None:
         self.discord.application.token = "another" if refused else self._token

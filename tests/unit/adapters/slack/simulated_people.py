@@ -48,6 +48,20 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         await self._slack.until(self._standing)
         self._copy = self._live().snapshot()
 
+    async def look_at_second_message(self, ask: Ask) -> bool:
+        self._ask_id = ask.id
+        others = self._second_messages(ask)
+        if others:
+            self._copy = others[0].snapshot()
+        return bool(others)
+
+    async def sees_no_second_message(self, ask: Ask) -> None:
+        await self._slack.until(lambda: not self._second_messages(ask))
+
+    def _second_messages(self, ask: Ask) -> list[Message]:
+        live, messages = (ask.message or {})["ts"], self._slack.messages(self._channel)
+        return [each for each in messages if belongs(each, ask.id) and each.ts != live]
+
     def _standing(self) -> list[Message]:
         return [m for m in self._slack.messages(self._channel) if belongs(m, self._ask_id)]
 

@@ -20,7 +20,7 @@ from tests.fakes.slack.server import FakeSlack
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.slack.example_events import example_payloads
 from tests.unit.adapters.slack.removal import SlackRemoval
-from tests.unit.adapters.slack.rig import CHANNEL, Mode, run_app, workspace
+from tests.unit.adapters.slack.rig import CHANNEL, Mode, belongs, run_app, workspace
 from tests.unit.adapters.slack.simulated_people import SimulatedSlackPerson
 
 
@@ -84,6 +84,15 @@ class SlackStage(SlackRemoval):
     async def carry_out_edit(self) -> None:
         self._delayed.release()
         await asyncio.gather(*self.slack._late)
+
+    def delay_next_post(self) -> None:
+        self._delayed = self.slack.faults.add("chat.postMessage", drop=True, hang=True)
+
+    carry_out_post = carry_out_edit
+
+    def count_messages(self, ask: Ask) -> int:
+        channel = str((ask.message or {})["channel"])
+        return sum(belongs(each, ask.id) for each in self.slack.messages(channel))
 
     def refuse_token(self, *, refused: bool) -> None:
         self.slack.revoked = refused

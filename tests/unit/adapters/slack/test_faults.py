@@ -91,11 +91,23 @@ def _asks_shown(up: Rig, ask_id: str) -> int:
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_failed_post_is_made_only_once(up: Rig, fault: str) -> None:
     up.slack.faults.add("chat.postMessage", **FAULTS[fault])
-    ask = await up.submit(APPLY)
+    ask = await _settled(up, await up.submit(APPLY))
     assert _asks_shown(up, ask.id) == 1
     assert ask.shown_revision == 1
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("PLACE-5")
+async def test_a_post_is_still_searched_for_after_its_repetition_was_refused(up: Rig) -> None:
+    late = up.slack.faults.add("chat.postMessage", drop=True, hang=True)
+    refused = up.slack.faults.add("chat.postMessage", status=429)
+    submitting = asyncio.create_task(up.submit(APPLY))
+    await up.slack.until(lambda: refused.hits)
+    late.release()
+    ask = await _settled(up, await submitting)
+    assert _asks_shown(up, ask.id) == 1
+    assert ask.shown_revision == 1
 
 
 @pytest.mark.rule("DATA-7")

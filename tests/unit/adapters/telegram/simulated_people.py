@@ -52,6 +52,23 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
             await self._telegram.until(lambda: len(self._messages_with_controls()) == 1)
         self._look_again()
 
+    async def look_at_second_message(self, ask: Ask) -> bool:
+        self._ask = ask
+        others = self._second_messages(ask)
+        if others:
+            self._copy = copy.copy(others[0])
+        return bool(others)
+
+    async def sees_no_second_message(self, ask: Ask) -> None:
+        await self._telegram.until(lambda: not self._second_messages(ask))
+
+    def _second_messages(self, ask: Ask) -> list[Message]:
+        live, stem = message_id((ask.message or {}).get("id")), f"ab1:{ask.id}:"
+        others = [each for each in self._chat.messages.values() if each.id != live]
+        return [
+            m for m in others if any(b.get("callback_data", "").startswith(stem) for b in m.buttons)
+        ]
+
     def _look_again(self) -> None:
         self._copy = copy.copy(self._live())
 

@@ -82,10 +82,15 @@ class TelegramStage:
         return sum(status == 429 for _, _, status in self.telegram.log)
 
     def delay_next_edit(self) -> None:
-        self.telegram.drop_next_edit = True
+        self.telegram.drop_next = frozenset({"editMessageText"})
+
+    def delay_next_post(self) -> None:
+        self.telegram.drop_next = frozenset({"sendMessage", "sendRichMessage"})
 
     async def carry_out_edit(self) -> None:
         await self.telegram.carry_out_dropped()
+
+    carry_out_post = carry_out_edit
 
     def refuse_token(self, *, refused: bool) -> None:
         self.telegram.token = "another" if refused else self._token

@@ -212,6 +212,8 @@ async def test_when_an_ask_is_escalated_a_failure_at_either_place_is_retried(
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
         await sync.wait_until_idle()
+        parts.timers.run_all()
+        await sync.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.to_retire, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
