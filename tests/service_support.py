@@ -123,16 +123,16 @@ class FakeSurface:
         if self.hold is not None:
             await self.hold.wait()
         await self._raise_next_failure()
-        if refusals := self.unreachable.get(ask.destination.user or ""):
+        if refusals := self.unreachable.get(ask.placement.destination.user or ""):
             raise refusals.pop(0)
-        self.posts += ask.message is None
+        self.posts += ask.placement.message is None
         async with self.changed:
             if ask.is_copy:
-                self.copies[ask.destination.user or ""] = ask
+                self.copies[ask.placement.destination.user or ""] = ask
             else:
                 self.messages[ask.id] = ask
             self.changed.notify_all()
-        channel = ask.destination.channel or f"D{ask.destination.user}"
+        channel = ask.placement.destination.channel or f"D{ask.placement.destination.user}"
         return Shown(
             ask.revision,
             {"ts": "1.1"},
@@ -155,7 +155,7 @@ class FakeSurface:
         await self._raise_next_failure()
         async with self.changed:
             self.reminders.append((ask.id, number))
-            self.reminded.append(ask.destination.user)
+            self.reminded.append(ask.placement.destination.user)
             self.changed.notify_all()
 
     async def retire_message(
@@ -229,12 +229,16 @@ async def escalate_to(
 
     Unless others are named, its responders stay.
     """
-    escalation = Escalation(after=1.0, to=to, responders=tuple(responders) or ask.responders)
+    escalation = Escalation(
+        after=1.0, to=to, responders=tuple(responders) or ask.placement.responders
+    )
     request = ask.request.model_copy(update={"escalation": escalation})
 
     def arrive(latest: Ask, at: float) -> Change | None:
         change = escalate(replace(latest, request=request), at)
-        return change and change._replace(ask=replace(change.ask, before=None))
+        return change and change._replace(
+            ask=replace(change.ask, placement=replace(change.ask.placement, before=None))
+        )
 
     done = await service.update(ask.id, arrive)
     assert isinstance(done, Acted)

@@ -195,7 +195,7 @@ class MissedMessageReader(Generic[Place]):
         starts: dict[Place, float] = {}
         self._unconfirmed = False
         async for ask in self.asks.each_open(self.surface):
-            self._unconfirmed |= ask.message is not None and not ask.seen
+            self._unconfirmed |= ask.placement.message is not None and not ask.placement.seen
             for each in self._views(ask, since):
                 posted = _answerable_since(each)
                 for place in self.places(each) if posted is not None else ():
@@ -208,7 +208,7 @@ class MissedMessageReader(Generic[Place]):
 
     def _views(self, ask: Ask, since: float) -> Sequence[Ask]:
         """An ask as people have seen it since a time: where it is, and where it was before if it looked open there."""
-        left = ask.left
+        left = ask.placement.left
         if left is None or left.destination.surface != self.surface:
             return (ask,)
         return (ask, as_left_behind(ask)) if left.until is None or left.until > since else (ask,)
@@ -223,7 +223,11 @@ def _answerable_since(ask: Ask) -> float | None:
     """Since when people may have typed at an ask; None if its open question is not answered by typing."""
     if ask.question is None or ask.question.answer_type is AnswerType.SCHEMA:
         return None
-    return ask.created_at - _MAX_CLOCK_SKEW if ask.seen_since is None else ask.seen_since
+    return (
+        ask.created_at - _MAX_CLOCK_SKEW
+        if ask.placement.seen_since is None
+        else ask.placement.seen_since
+    )
 
 
 async def call_patiently(call: Callable[[], Awaitable[T]]) -> T:

@@ -164,12 +164,14 @@ class ChatSurface(
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         shown = await self._posting.show(ask, save)
-        ref = self._posting.parse_ref(ask.message)
+        ref = self._posting.parse_ref(ask.placement.message)
         if ref is not None and not self._posting.is_posted(ref) and isinstance(shown, Shown):
             # It may have been posted before this was recorded, so replies under it were not read.
             await save(shown)
             if self._missed is not None and self._hears():
-                self._missed.read_one(replace(ask, message=dict(shown.message)))
+                self._missed.read_one(
+                    replace(ask, placement=replace(ask.placement, message=dict(shown.message)))
+                )
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:

@@ -67,7 +67,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     """Reminders that were certainly not posted, so there is no need to search for them."""
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
-        ref, current = self.parse_ref(ask.message), False
+        ref, current = self.parse_ref(ask.placement.message), False
         if ref is None:
             ref = await self.choose_place(ask)
         elif self.is_posted(ref):
@@ -96,7 +96,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         return self.shown(ref, ask.revision)
 
     async def remind(self, ask: Ask, number: int) -> None:
-        ref = self.parse_ref(ask.message)
+        ref = self.parse_ref(ask.placement.message)
         if ref is None or not self.is_posted(ref):
             raise PlatformUnavailableError(
                 "The question is not shown yet, so no reminder can be posted"
@@ -128,16 +128,18 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     async def post_recoverably(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """Post the message at ``ref``. It is marked first, so that it is searched for if the result is unknown."""
         self.raise_if_limited(ref)
-        stored = self.parse_ref(ask.message)
+        stored = self.parse_ref(ask.placement.message)
         again = stored is not None and not self.is_posted(stored)
         ref = self.mark_pending(ref, again=again)
-        await save(self.shown(ref, ask.shown_revision))
+        await save(self.shown(ref, ask.placement.shown_revision))
         try:
             return await self._send(ask, lambda payload: self.post(ask, ref, payload))
         except PlatformError as error:
             if not (again or may_have_succeeded(error)):
                 cleared = self.clear_pending(ref)
-                await save(Shown(ask.shown_revision, cleared, ask.thread or Thread()))
+                await save(
+                    Shown(ask.placement.shown_revision, cleared, ask.placement.thread or Thread())
+                )
             raise
 
     async def _edit_or_report_gone(self, ask: Ask, ref: Ref) -> Ref | Uneditable:
@@ -299,8 +301,9 @@ class JsonMessages(LiveMessages[Json, Json]):
 
 def known_messages(ask: Ask) -> tuple[Mapping[str, JsonValue], ...]:
     """Return the references to all messages of an ask: where it is and was, and its copies."""
-    places = (ask.before, ask.left, *ask.copies)
-    messages = (ask.message, *(place.message for place in places if place))
+    here = ask.placement
+    places = (here, here.before and here.before.placement, here.left, *ask.copies)
+    messages = (place.message for place in places if place)
     return tuple(each for each in messages if each)
 
 

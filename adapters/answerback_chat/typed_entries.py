@@ -158,7 +158,7 @@ class TypedEntries(ABC, Generic[C]):
         """Send the request for one input; ``names`` are those of people who can be chosen by their ids."""
         control = click.control._replace(argument="")
         here = copy_at(ask, "channel", click.chat) or ask
-        live = str((here.message or {}).get("id", ""))
+        live = str((here.placement.message or {}).get("id", ""))
         awaited = self._awaited_key(click.chat, click.actor)
         await self._asks.save_draft(awaited, _SENDING)
         try:

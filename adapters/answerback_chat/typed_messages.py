@@ -142,7 +142,7 @@ class TypedMessageHandler(Generic[M]):
         if is_left_behind(ask):
             latest = await self.asks.get(ask.id)
             still = as_still_open(latest) if latest else None
-            if still is None or still.destination != ask.destination:
+            if still is None or still.placement.destination != ask.placement.destination:
                 self.tell_author_once(message, self._note_of_moved(latest, message))
                 return
             ask, revision = still, still.revision  # it has yet to arrive at its new place

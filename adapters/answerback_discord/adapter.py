@@ -199,7 +199,11 @@ class DiscordSurface(ChatSurface):
                 # It may still be accepted.
                 self._pending_edits.record_unconfirmed_response(reply.shown, _message_id(body))
             pending.set_result(result)
-        if not result.accepted and (ask := reply.shown) and ask.shown_revision >= ask.revision:
+        if (
+            not result.accepted
+            and (ask := reply.shown)
+            and ask.placement.shown_revision >= ask.revision
+        ):
             # Selections and pages do not change the ask's revision, so nothing else would update the message.
             await self._show_again(ask, lost=True)
         if result.accepted is False:

@@ -48,7 +48,7 @@ def create_missed_message_reader(
 
 def _conversations_of(ask: Ask) -> Sequence[Conversation]:
     """The channel with the ask's message, where people may reply or mention the bot, and its thread."""
-    message = ask.message or {}
+    message = ask.placement.message or {}
     if "id" not in message:
         return ()
     server = text_of(message.get("guild")) or None

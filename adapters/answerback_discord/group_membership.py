@@ -83,8 +83,8 @@ class RoleMembership:
         return None
 
     async def _servers_for(self, ask: Ask) -> Sequence[str]:
-        guild = (ask.message or {}).get("guild")
-        if isinstance(guild, str) and ask.destination.user is None:
+        guild = (ask.placement.message or {}).get("guild")
+        if isinstance(guild, str) and ask.placement.destination.user is None:
             return [guild]
         return [str(each.get("id")) for each in objects_of(await self._get("/users/@me/guilds"))]
 

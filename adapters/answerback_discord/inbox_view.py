@@ -114,9 +114,13 @@ def _entry(number: int, ask: Ask, labels: Labels) -> Json:
 
 def _url(ask: Ask) -> str | None:
     """Return the address of the ask's message, which may be on another surface where the person has an account."""
-    if ask.destination.surface != SURFACE:
-        return ask.thread.url if ask.thread else None
-    return message_url(ask.message) if ask.message and "id" in ask.message else None
+    if ask.placement.destination.surface != SURFACE:
+        return ask.placement.thread.url if ask.placement.thread else None
+    return (
+        message_url(ask.placement.message)
+        if ask.placement.message and "id" in ask.placement.message
+        else None
+    )
 
 
 def _paging_buttons(after: str | None, labels: Labels) -> list[Json]:

@@ -122,7 +122,7 @@ class ResponseBuilder:
         the live message is known, any may be it.
         """
         ask = None if used.private else await self._asks.get(used.control.ask_id)
-        if ask is None or ask.destination.surface != SURFACE or not live_message_id(ask):
+        if ask is None or ask.placement.destination.surface != SURFACE or not live_message_id(ask):
             return False
         return used.message_id not in {each.get("id") for each in known_messages(ask)}
 
@@ -154,9 +154,9 @@ class ResponseBuilder:
     def _update_clicked(
         self, ask: Ask, list_state: ListState | None, used: Interaction
     ) -> InteractionResponse:
-        on_discord = ask.destination.surface == SURFACE
+        on_discord = ask.placement.destination.surface == SURFACE
         copy = copy_at(ask, "id", used.message_id)
-        if copy is not None and copy.destination.surface == SURFACE:
+        if copy is not None and copy.placement.destination.surface == SURFACE:
             ask, on_discord = copy, True
         live = live_message_id(ask) if on_discord else ""
         if on_discord and (live == used.message_id or not (live or ask.escalated)):

@@ -17,7 +17,7 @@ class DiscordMessages(Messages[Conversation]):
         self._calls = calls
 
     def locate(self, ask: Ask) -> tuple[Conversation, str] | None:
-        match ask.message:
+        match ask.placement.message:
             case {"id": str(message), "channel": str(channel)}:
                 return Conversation(channel), message
             case _:

@@ -99,5 +99,5 @@ class PendingEdits:
 
 def live_message_id(ask: Ask) -> str:
     """Return the id of the live message, or an empty string if there is none yet."""
-    message_id = (ask.message or {}).get("id")
+    message_id = (ask.placement.message or {}).get("id")
     return message_id if isinstance(message_id, str) else ""

@@ -82,7 +82,7 @@ class EventHandler:
             return
         starts_post = channel == message_id  # the first message of a forum's post has the post's id
         async for ask in self.asks.each_outdated(SURFACE):
-            ref = ask.message or {"id": None}
+            ref = ask.placement.message or {"id": None}
             here = ref.get("channel") == channel
             if "id" not in ref and (here or (starts_post and ref["kind"] == ChannelKind.FORUM)):
                 raise PlatformUnavailableError("It is not stored yet what was deleted")
@@ -136,7 +136,7 @@ class EventHandler:
                 logger.warning(text, extra=extra)
             return
         async for ask in self.asks.each_outdated(SURFACE):
-            message, to = ask.message or {}, ask.destination
+            message, to = ask.placement.message or {}, ask.placement.destination
             places = {message.get(each) for each in ("channel", "parent", "thread")}
             if data.id in places | {to.channel, to.thread}:
                 await self.asks.show_again(ask.id)
@@ -163,12 +163,12 @@ class EventHandler:
         place, is_thread = data.id or "", data.type in THREADS
         channel, thread = (data.parent_id or "", place) if is_thread else (place, None)
         async for ask in self.asks.each_open(SURFACE, channel, thread):
-            if not is_thread or (ask.message or {}).get("channel") == place:
+            if not is_thread or (ask.placement.message or {}).get("channel") == place:
                 yield ask
 
 
 def _guild_of(ask: Ask) -> JsonValue:
-    return (ask.message or {}).get("guild")
+    return (ask.placement.message or {}).get("guild")
 
 
 _HANDLERS: Final[Mapping[str, Callable[[EventHandler, Event], Awaitable[None]]]] = {

@@ -92,9 +92,9 @@ class Posting(JsonMessages):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> Json:
-        place = await self.channels.resolve_destination(ask.destination)
+        place = await self.channels.resolve_destination(ask.placement.destination)
         if place.guild is not None:
-            await self.require_reachable_responders(ask.responders, place.guild)
+            await self.require_reachable_responders(ask.placement.responders, place.guild)
         return _pending_ref(place, self.now())
 
     async def find(self, ask: Ask, ref: Json) -> Json:
@@ -140,7 +140,9 @@ class Posting(JsonMessages):
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         method, path = _post_request(ref)
         if ask.request.mention:
-            payload = payload | {"allowed_mentions": people_text.allowed_mentions(ask.responders)}
+            payload = payload | {
+                "allowed_mentions": people_text.allowed_mentions(ask.placement.responders)
+            }
         if ref["kind"] == ChannelKind.FORUM:
             sent = await self.calls.request(method, path, thread_of(ask) | {"message": payload})
             thread = _id_of(sent)
@@ -168,7 +170,7 @@ class Posting(JsonMessages):
         # The message exists and shows this state, so it is neither posted nor edited again, whatever happens
         # to its thread.
         ref = ref | {_SHOWS: [*ask.rendered_state]}
-        await save(Shown(ask.shown_revision, ref, self.thread(ref)))
+        await save(Shown(ask.placement.shown_revision, ref, self.thread(ref)))
         path = f"/channels/{ref['channel']}/messages/{ref['id']}/threads"
         thread: JsonValue = ref["id"]  # a thread created from a message has the message's id
         try:
@@ -186,7 +188,7 @@ class Posting(JsonMessages):
                 )
                 thread = None
         ref = ref | {"thread": thread}
-        await save(Shown(ask.shown_revision, ref, self.thread(ref)))
+        await save(Shown(ask.placement.shown_revision, ref, self.thread(ref)))
         return ref
 
     async def remove_doubles(self, ask: Ask, ref: Json) -> Json:

@@ -157,7 +157,11 @@ def message_deleted_note(ask: Ask, labels: Labels) -> Json:
 
 
 def _link_to(ask: Ask) -> str:
-    return f" {message_url(ask.message)}" if ask.message and "id" in ask.message else ""
+    return (
+        f" {message_url(ask.placement.message)}"
+        if ask.placement.message and "id" in ask.placement.message
+        else ""
+    )
 
 
 def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:
@@ -176,8 +180,12 @@ def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Js
 
 def moved_text(ask: Ask, labels: Labels) -> str:
     """Return where an ask is now that has moved, as markdown: a link to its message, or else its destination."""
-    shown = ask.destination.surface == SURFACE and "id" in (ask.message or {})
-    where = message_url(ask.message or {}) if shown else destination_text(ask.destination, labels)
+    shown = ask.placement.destination.surface == SURFACE and "id" in (ask.placement.message or {})
+    where = (
+        message_url(ask.placement.message or {})
+        if shown
+        else destination_text(ask.placement.destination, labels)
+    )
     return fill(labels.escalated, escape, where=where)
 
 

@@ -72,11 +72,13 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             parent = place.parent or ""
             return await self.asks.list_open_at(SURFACE, parent, typed.chat, typed.at)
         open_asks = await self.asks.list_open_at(SURFACE, typed.chat, None, typed.at)
-        return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.chat]
+        return [
+            ask for ask in open_asks if (ask.placement.message or {}).get("channel") == typed.chat
+        ]
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Fetch the message: the response to a click may have updated it."""
-        live = ask.message or {}
+        live = ask.placement.message or {}
         path = f"/channels/{live.get('channel')}/messages/{live.get('id')}"
         message = object_of(await self.calls.get(path))
         control, since = parse.live_message_control(message), parse.changed_at(message)

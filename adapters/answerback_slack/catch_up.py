@@ -44,7 +44,7 @@ def create_missed_message_reader(
 
 
 def _conversations(ask: Ask) -> Sequence[Conversation]:
-    ref = MessageRef.from_stored(ask.message)
+    ref = MessageRef.from_stored(ask.placement.message)
     if ref is None or ref.ts is None:
         return ()
     thread = Conversation(ref.channel, ref.thread or ref.ts)

@@ -138,7 +138,7 @@ class HomeTabs:
     def refresh_for(self, ask: Ask) -> None:
         """Refresh the opened Homes that show an ask that has changed, and of everyone who may answer or confirm it."""
         for responder in ask.participants:
-            self._enqueue(ask.destination.user if responder == ANYONE else responder)
+            self._enqueue(ask.placement.destination.user if responder == ANYONE else responder)
         for user, listed in self._listed.items():
             if ask.id in listed:
                 self._enqueue(user)
@@ -266,7 +266,7 @@ class HomeTabs:
 
 def _is_being_posted(ask: Ask, now: float) -> bool:
     """Whether the ask's message may get its permalink soon. Nothing notifies us of that, so we have to check again."""
-    has_url = ask.thread is not None and ask.thread.url is not None
+    has_url = ask.placement.thread is not None and ask.placement.thread.url is not None
     return not has_url and now - ask.created_at < _POSTING_SECONDS
 
 

@@ -152,7 +152,7 @@ def _entry(ask: Ask, view: View, labels: Labels) -> Block:
     """What it is about, with a link to its message, or with a "Show in full" button if the link is not known."""
     asked = wording.subject(view, labels)
     shown = text_fitting.shorten(visible(asked), _QUESTION_ROOM)
-    url = ask.thread.url if ask.thread else None
+    url = ask.placement.thread.url if ask.placement.thread else None
     if url:
         return kit.section(
             shown, kit.link_button(labels.open_message, f"{_OPEN}.{ask.id}", url, asked)

@@ -23,7 +23,7 @@ class SlackMessages(Messages[Conversation]):
         self._calls = calls
 
     def locate(self, ask: Ask) -> tuple[Conversation, str] | None:
-        ref = MessageRef.from_stored(ask.message)
+        ref = MessageRef.from_stored(ask.placement.message)
         if ref is None or ref.ts is None:
             return None
         return Conversation(ref.channel, ref.thread), ref.ts

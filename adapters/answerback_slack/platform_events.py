@@ -112,14 +112,14 @@ class EventHandler:
 
     async def _message_deleted(self, channel: str, ts: str, parent: str) -> None:
         async for ask in self.asks.each_open("slack", channel, parent):
-            ref = MessageRef.from_stored(ask.message)
+            ref = MessageRef.from_stored(ask.placement.message)
             if ref is not None and ref.ts == ts:
                 await self.asks.show_again(ask.id, deleted=True)
                 return
         async for ask in self.asks.each_open("slack", channel):
             if may_be_message_of(ask, ts, parent):
                 raise PlatformUnavailableError("It is not stored yet whose message was deleted")
-            ref = MessageRef.from_stored(ask.message)
+            ref = MessageRef.from_stored(ask.placement.message)
             if ref is not None and ref.ts == ts:  # recorded since the first lookup
                 await self.asks.show_again(ask.id, deleted=True)
 

@@ -148,8 +148,8 @@ class Posting(LiveMessages[MessageRef, Message]):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> MessageRef:
-        await self.groups.require_reachable_responders(ask.responders)
-        destination = ask.destination
+        await self.groups.require_reachable_responders(ask.placement.responders)
+        destination = ask.placement.destination
         if destination.user is None:
             return MessageRef(destination.channel or "", None, destination.thread)
         user = destination.user
@@ -214,7 +214,9 @@ class Posting(LiveMessages[MessageRef, Message]):
     def _view(self, ask: Ask) -> View:
         view = view_of(ask, self.labels)
         # In a direct message it goes without saying who may answer.
-        direct = (ask.destination.channel or "").startswith("D") and ANYONE in view.responders
+        direct = (ask.placement.destination.channel or "").startswith(
+            "D"
+        ) and ANYONE in view.responders
         return view._replace(responders=()) if direct else view
 
     async def post(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef:
@@ -273,8 +275,12 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, replaced_ts=None)
 
     async def complete(self, ask: Ask, ref: MessageRef, save: Save) -> MessageRef:
-        if ask.thread is not None and ask.thread.url and ref.ts == _stored_ts(ask):
-            return replace(ref, url=ask.thread.url)
+        if (
+            ask.placement.thread is not None
+            and ask.placement.thread.url
+            and ref.ts == _stored_ts(ask)
+        ):
+            return replace(ref, url=ask.placement.thread.url)
         await save(self.shown(ref, ask.revision))
         return replace(ref, url=await self._permalink(ref))
 
@@ -307,7 +313,11 @@ class Posting(LiveMessages[MessageRef, Message]):
         return edited.since
 
     async def _url(self, ask: Ask, ref: MessageRef) -> str | None:
-        return ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)
+        return (
+            ref.url
+            or (ask.placement.thread.url if ask.placement.thread else None)
+            or await self._permalink(ref)
+        )
 
     # --- calls -----------------------------------------------------------------------------------
 
@@ -366,8 +376,10 @@ def is_double(ask: Ask, ts: str) -> bool:
 
     Until the ts of the live message is known, any message may be the live one.
     """
-    ref = MessageRef.from_stored(ask.message)
-    is_known = ask.destination.surface == "slack" and ref is not None and ref.ts is not None
+    ref = MessageRef.from_stored(ask.placement.message)
+    is_known = (
+        ask.placement.destination.surface == "slack" and ref is not None and ref.ts is not None
+    )
     return is_known and ts not in _known_ts(ask)
 
 
@@ -380,7 +392,7 @@ def may_be_message_of(ask: Ask, ts: str, parent: str) -> bool:
 
     ``parent`` is the ts of its thread's first message, or its own.
     """
-    ref = MessageRef.from_stored(ask.message)
+    ref = MessageRef.from_stored(ask.placement.message)
     if ref is None or ref.ts is not None or (ref.thread or ts) != parent:
         return False
     oldest, latest = _post_time_range(ask, ref)
@@ -389,7 +401,7 @@ def may_be_message_of(ask: Ask, ts: str, parent: str) -> bool:
 
 def _stored_ts(ask: Ask) -> str | None:
     """The ts of the message that the ask's stored permalink leads to."""
-    ref = MessageRef.from_stored(ask.message)
+    ref = MessageRef.from_stored(ask.placement.message)
     return ref.ts if ref else None
 
 

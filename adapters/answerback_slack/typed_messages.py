@@ -173,7 +173,11 @@ class TypedMessageListener(Platform[TypedMessage]):
                     "It is not known yet which ask this thread belongs to"
                 )
             # A post may have been confirmed since the first lookup.
-            return [ask for ask in in_channel if ask.thread and ask.thread.id == thread]
+            return [
+                ask
+                for ask in in_channel
+                if ask.placement.thread and ask.placement.thread.id == thread
+            ]
         return asks
 
     def disambiguation_note(self, message: TypedMessage, meant: Sequence[Ask]) -> str:
@@ -189,7 +193,7 @@ class TypedMessageListener(Platform[TypedMessage]):
         return escape(self.labels.files_left_out)
 
     def moved_note(self, ask: Ask) -> str:
-        text, _ = people_text.moved_note(ask.destination, self.labels)
+        text, _ = people_text.moved_note(ask.placement.destination, self.labels)
         return _with_link(text, ask)
 
     # --- messages that are not meant for us --------------------------------------------------------
@@ -237,7 +241,11 @@ class TypedMessageListener(Platform[TypedMessage]):
             PlatformError: the message cannot be read.
         """
         where, control = click.used_message, click.control
-        thread = where.thread or ((ref := MessageRef.from_stored(ask.message)) and ref.ts) or ""
+        thread = (
+            where.thread
+            or ((ref := MessageRef.from_stored(ask.placement.message)) and ref.ts)
+            or ""
+        )
         place, at = Conversation(where.channel, thread), where.ts
         page = await retry(
             partial(read_page, self.calls, place, oldest=at, latest=at, inclusive=True)
@@ -278,13 +286,13 @@ class TypedMessageListener(Platform[TypedMessage]):
 
 
 def _with_link(text: str, ask: Ask | None) -> str:
-    thread = ask.thread if ask else None
+    thread = ask.placement.thread if ask else None
     return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 
 
 def _started_thread(ask: Ask) -> bool:
     """Whether the ask's own message started the thread that it is shown in."""
-    ref = MessageRef.from_stored(ask.message)
+    ref = MessageRef.from_stored(ask.placement.message)
     return ref is not None and ref.thread is None and ref.ts is not None
 
 

@@ -261,7 +261,9 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         entry, number = await retry(partial(self._entries.find, request)), message_id(request) or 0
         candidates = await self._listener.find_candidates(typed) if entry else ()
         others = (ask for ask in candidates if entry and ask.id != entry.control.ask_id)
-        return any((message_id((ask.message or {}).get("id")) or 0) > number for ask in others)
+        return any(
+            (message_id((ask.placement.message or {}).get("id")) or 0) > number for ask in others
+        )
 
     async def _answer(self, click: str, response: ClickResponse) -> None:
         """Answer a click, and do what follows; neither waits for the other, save a moment for what cannot be sent."""

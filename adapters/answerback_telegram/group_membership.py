@@ -33,8 +33,8 @@ class AdministratorMembership(GroupMembership):
     async def find_person(self, user_id: str, ask: Ask) -> str | None:
         if not is_id(user_id):
             return None
-        chat = (ask.message or {}).get("channel") or ask.destination.channel
-        is_direct = ask.destination.user is not None or chat is None
+        chat = (ask.placement.message or {}).get("channel") or ask.placement.destination.channel
+        is_direct = ask.placement.destination.user is not None or chat is None
         try:
             async with asyncio.timeout(self._timeout):
                 if is_direct:

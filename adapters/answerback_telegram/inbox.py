@@ -65,12 +65,12 @@ class Inbox:
                 await self._restore(asks.rows)
         except StoreError:
             return compose([escape(self.labels.unavailable)], [])
-        chats = [chat_of(each.destination) for each in others]
+        chats = [chat_of(each.placement.destination) for each in others]
         names = await self.names.look_up(chats, Place(actor.person.user_id))
         return inbox_view.page(asks, self.labels, others, shown.ticked, note, names)
 
     async def _restore(self, listed: Sequence[Ask]) -> None:
         """Edit the messages of these asks, which finds those that were deleted: Telegram tells no bot of that."""
         for ask in listed:
-            if ask.destination.surface == SURFACE:
+            if ask.placement.destination.surface == SURFACE:
                 await self.asks.show_again(ask.id, deleted=True)

@@ -272,7 +272,9 @@ class ClickHandler:
 
         Until the live message's id is stored, any message may be the live one.
         """
-        known = ask.destination.surface == SURFACE and "id" in (ask.message or {})
+        known = ask.placement.destination.surface == SURFACE and "id" in (
+            ask.placement.message or {}
+        )
         if used.typed or not (used.is_about and known) or used.message in _message_ids(ask):
             return ()
         return () if used.is_helper else (lambda: self.helpers.delete(used.message),)

@@ -24,7 +24,7 @@ class TelegramMessages(Messages[str]):
         self._identity = identity
 
     def locate(self, ask: Ask) -> tuple[str, str] | None:
-        match ask.message:
+        match ask.placement.message:
             case {"id": str(message), "channel": str(channel)}:
                 return channel, message
             case _:

@@ -72,14 +72,14 @@ class Posting(JsonMessages):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> Json:
-        to = ask.destination
+        to = ask.placement.destination
         if to.user is not None:
             return {"channel": to.user, "thread": to.thread}
         named = to.channel or ""
         chat, about = await self._call_at(ask, self._migrated.get(named, named), "getChat", {})
         if about.get("type") == "channel":
             raise DestinationGoneError("a channel cannot be asked in: name a group", code="channel")
-        if ANYONE in ask.responders and about.get("username"):
+        if ANYONE in ask.placement.responders and about.get("username"):
             raise DestinationGoneError(PUBLIC, code="public_group")
         return {"channel": chat, "thread": None if to.thread == GENERAL_TOPIC else to.thread}
 
@@ -91,9 +91,11 @@ class Posting(JsonMessages):
 
     async def _render(self, ask: Ask, form: MessageFormat) -> Json:
         view = view_of(ask, self.labels)
-        notify = ask.request.mention and ask.shown_revision == 0
-        to = ask.destination
-        place = Place(str((ask.message or {}).get("channel") or to.user or to.channel or ""))
+        notify = ask.request.mention and ask.placement.shown_revision == 0
+        to = ask.placement.destination
+        place = Place(
+            str((ask.placement.message or {}).get("channel") or to.user or to.channel or "")
+        )
         names = await self.names.look_up(view.responders, place)
         state = await self.list_state(ask)
         return render.message(view, self.labels, state, names, notify=notify, form=form)
@@ -217,7 +219,7 @@ def about_key(full: str) -> str:
 
 
 def _reminder_key(ask: Ask, number: int) -> str:
-    where = f":{ask.destination.user}" if ask.is_copy else ""
+    where = f":{ask.placement.destination.user}" if ask.is_copy else ""
     return f"{ask.id}:{SURFACE}:reminder:{number}{where}"
 
 

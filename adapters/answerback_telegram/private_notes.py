@@ -52,8 +52,12 @@ def confirm_end_turn(view: View, labels: Labels) -> Json:
 
 def moved_text(ask: Ask, labels: Labels, names: Names) -> str:
     """Return where an ask is now that has moved, as HTML."""
-    url = message_url(ask.message or {}) if ask.destination.surface == SURFACE else None
-    where = url or destination_text(ask.destination, labels, names)
+    url = (
+        message_url(ask.placement.message or {})
+        if ask.placement.destination.surface == SURFACE
+        else None
+    )
+    where = url or destination_text(ask.placement.destination, labels, names)
     return fill(labels.escalated, escape, where=where)
 
 
@@ -90,7 +94,7 @@ def closed_reminder(ask: Ask, labels: Labels) -> Json:
 
 def link_to(ask: Ask) -> str:
     """Return a link to an ask's live message, with a blank before it; empty if there is none."""
-    url = message_url(ask.message or {})
+    url = message_url(ask.placement.message or {})
     return f" {url}" if url else ""
 
 

@@ -62,7 +62,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         return private_notes.rejection_text(rejected, self.labels, reader, names)
 
     def moved_note(self, ask: Ask) -> str:
-        names = self.names.known([private_notes.chat_of(ask.destination)])
+        names = self.names.known([private_notes.chat_of(ask.placement.destination)])
         return private_notes.moved_text(ask, self.labels, names)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
@@ -72,7 +72,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             return [ask] if ask else []
         place = typed.place
         found = await self.asks.list_open_at(SURFACE, place.chat, place.thread, typed.at)
-        return [ask for ask in found if (ask.message or {}).get("thread") == place.thread]
+        return [ask for ask in found if (ask.placement.message or {}).get("thread") == place.thread]
 
     async def _ask_of_reply(self, typed: TypedMessage, replied: str) -> Ask | None:
         """The open ask whose message or reminder a person replied to, however many are open there, as they saw it."""

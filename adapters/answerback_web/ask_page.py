@@ -76,7 +76,7 @@ class _Visit:
 
     def _is_elsewhere(self, ask: Ask) -> bool:
         """Whether the visitor is one of those who may confirm and have no account where the ask is shown."""
-        if self.person is None or not ask.confirmers_elsewhere:
+        if self.person is None or not ask.placement.confirmers_elsewhere:
             return False
         return is_account_elsewhere(ask, self.people.accounts_of(self.person))
 
@@ -101,7 +101,7 @@ class _Visit:
         return replace(
             page,
             controls=page.controls - {each for each, is_refused in refused.items() if is_refused},
-            takers=page.takers if self._is_among(ask.responders, ask) else None,
+            takers=page.takers if self._is_among(ask.placement.responders, ask) else None,
         )
 
     def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
@@ -114,7 +114,7 @@ class _Visit:
     def may_read(self, ask: Ask) -> bool:
         """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
         may answer or confirm them."""
-        if ask.destination.surface == NAME:
+        if ask.placement.destination.surface == NAME:
             return True
         if self._is_elsewhere(ask):
             return True
@@ -126,9 +126,9 @@ class _Visit:
         """Return the visitor's ids where an ask is shown; None if that is here."""
         if (person := self.person) is None:
             return ()
-        if ask.destination.surface == person.surface:
+        if ask.placement.destination.surface == person.surface:
             return None
-        return self.people.ids_of(person, ask.destination.surface)
+        return self.people.ids_of(person, ask.placement.destination.surface)
 
 
 _Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamResponse]]
@@ -379,7 +379,7 @@ class AskPages:
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
         if page.takers is not None:
             people = people_to_choose(ask, visit.people) or ()
-            surface = ask.destination.surface
+            surface = ask.placement.destination.surface
             accounts = (Person(surface=surface, user_id=each) for each in people)
             named = (visit.people.as_named(each) for each in accounts)
             page = replace(page, takers=tuple((each.user_id, each.name or "") for each in named))
@@ -412,8 +412,8 @@ class AskPages:
         ask = await self._site.service.get(visit.ask_id)
         if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
             return None
-        still = None if ask is None or ask.before is None else as_still_open(ask)
-        if still is not None and still.destination.surface == NAME:
+        still = None if ask is None or ask.placement.before is None else as_still_open(ask)
+        if still is not None and still.placement.destination.surface == NAME:
             ask = still  # nobody can see it elsewhere yet
         return ask if ask is not None and visit.may_read(ask) else None
 
@@ -433,9 +433,9 @@ def _confirmations_after(ask: Ask) -> int:
 
 def _elsewhere(ask: Ask) -> str | None:
     """Return the address of the other surface where an ask is answered, if it has one; None if that is the web."""
-    if ask.destination.surface == NAME:
+    if ask.placement.destination.surface == NAME:
         return None
-    url = ask.thread.url if ask.thread else None
+    url = ask.placement.thread.url if ask.placement.thread else None
     return url if url and url.startswith("https://") else ""
 
 

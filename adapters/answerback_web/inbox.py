@@ -317,7 +317,8 @@ class Inbox:
             ask.id: f"{links.root}a/{self._visitors.link(ask.id, visitor)}"
             for ask in results.rows
             if visitor.is_operator
-            or self._site.service.people.ids_of(visitor.person, ask.destination.surface) != ()
+            or self._site.service.people.ids_of(visitor.person, ask.placement.destination.surface)
+            != ()
         }
         you = render.visitor_line(visitor.person, labels)
         return responses.page_response(

@@ -236,7 +236,7 @@ def ask_page(
         outcome=status.value if status else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
-        audience=people_text.audience_line(view, ask.destination.surface, labels),
+        audience=people_text.audience_line(view, ask.placement.destination.surface, labels),
         ended_at=outcome.at if outcome else None,
         sent=sent_call_text(view.sent, labels),
         waited=durations.waited(view, labels),

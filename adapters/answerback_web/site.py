@@ -73,7 +73,9 @@ class Site:
     async def note_seen(self, asks: Iterable[Ask]) -> None:
         """Note that a visitor sees asks that are shown on the web; the page is shown even if that cannot be stored."""
         with suppress(StoreError):
-            await self.service.note_seen(ask for ask in asks if ask.destination.surface == NAME)
+            await self.service.note_seen(
+                ask for ask in asks if ask.placement.destination.surface == NAME
+            )
 
     async def read_post(
         self,

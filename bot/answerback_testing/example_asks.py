@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from answerback.core import walker
-from answerback.core.ask import Ask, Destination, Request
+from answerback.core.ask import PARTS, Ask, Destination, Request
 from answerback.core.form import AnswerType, Form, Option, Question, When
 
 FORM = Form(
@@ -51,4 +52,23 @@ def new_ask(
         "responders": ("U1", "@S9"),
         "walk": walker.start(form),
     }
-    return Ask(**(values | fields))
+    return build_ask(values | fields)
+
+
+def build_ask(values: dict[str, Any]) -> Ask:
+    """Return an ask with these values of its own and of its parts, such as its placement."""
+    own = dict(values)
+    for part, kind in PARTS.items():
+        names = [each.name for each in dataclasses.fields(kind)]
+        own.setdefault(part, kind(**{name: own.pop(name) for name in names if name in own}))
+    return Ask(**own)
+
+
+def with_values(ask: Ask, **values: Any) -> Ask:
+    """Return an ask with other values of its own and of its parts."""
+    own = vars(ask) | values
+    for part, kind in PARTS.items():
+        names = [each.name for each in dataclasses.fields(kind)]
+        changed = {name: own.pop(name) for name in names if name in own}
+        own[part] = dataclasses.replace(own[part], **changed)
+    return Ask(**own)

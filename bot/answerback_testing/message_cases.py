@@ -32,6 +32,7 @@ from answerback.core.form import AnswerType, Form, Option, OptionKind, Persisten
 from answerback.core.giving_up import GaveUp, TriedAgain
 from answerback.core.grants import GrantNote, GrantOffer, Match
 from answerback.core.walker import Person, Source, start
+from answerback_testing.example_asks import build_ask, with_values
 
 _ASKED_AT: Final = 1_700_000_000.0
 ADA: Final = Person(surface="web", user_id="Ada", name="Ada")
@@ -107,7 +108,7 @@ def _asked(form: Form, request: Mapping[str, Any] | None = None, **fields: Any) 
         "responders": ("anyone",),
         "walk": start(form),
     }
-    return Ask(**(values | fields))
+    return build_ask(values | fields)
 
 
 def _alone(kind: AnswerType, **fields: Any) -> Ask:
@@ -249,7 +250,7 @@ PHASES: Final[dict[str, Ask]] = {
     "back-to-a-note": _after(_three(), _YES, Answer(value="v2", note="for *now*"), Back()),
     "fortieth-question": _after(_many(41), *[_YES] * 39),
     "edit": _after(_three(), *_GIVEN, Edit(question_id="note")),
-    "for-some-people": replace(
+    "for-some-people": with_values(
         _three(),
         responders=tuple(f"web:{name}" for name in ("Ada", "Bob", "Cy", "Di", "Ed", "Flo")),
         expires_at=_ASKED_AT + 86_400,

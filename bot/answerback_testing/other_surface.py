@@ -39,7 +39,9 @@ class OtherSurface:
         """Return a reference to a message that nobody sees, or fail as a platform does that will answer again."""
         if self.is_down:
             raise PlatformUnavailableError("503")
-        return Shown(ask.revision, {"id": ask.id}, Thread(channel=ask.destination.channel))
+        return Shown(
+            ask.revision, {"id": ask.id}, Thread(channel=ask.placement.destination.channel)
+        )
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """Return nobody."""

@@ -302,5 +302,10 @@ async def _answered(
 
 
 def _with_responder(ask: Ask, person: SimulatedPerson) -> Change:
-    responders = (*ask.responders, person.user_id)
-    return Change(replace(ask, responders=responders, revision=ask.revision + 1), ())
+    responders = (*ask.placement.responders, person.user_id)
+    return Change(
+        replace(
+            ask, placement=replace(ask.placement, responders=responders), revision=ask.revision + 1
+        ),
+        (),
+    )

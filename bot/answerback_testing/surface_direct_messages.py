@@ -34,11 +34,11 @@ class DirectMessagesContract:
         ask = await _asked_alone(stage, Form(questions=(GO,)), ada, bob)
         await ada.hand_over(bob)
         moved = await stage.harness.wait_until_shown(ask.id)
-        assert moved.destination.user == bob.user_id
+        assert moved.placement.destination.user == bob.user_id
         await assert_sees(bob, moved)
         await bob.answer(GO, True)
         done = await stage.harness.wait_until_shown(ask.id)
-        assert (done.status, done.before, done.to_retire) == (Status.ANSWERED, None, None)
+        assert (done.status, done.placement.before, done.to_retire) == (Status.ANSWERED, None, None)
 
     @pytest.mark.rule("MOVE-1", "MOVE-2")
     async def test_what_is_handed_over_to_somebody_unreachable_stays_and_the_giver_is_told(
@@ -49,8 +49,12 @@ class DirectMessagesContract:
         ask = await _asked_alone(stage, Form(questions=(GO,)), ada, bob)
         await ada.hand_over(bob)
         back = await stage.harness.wait_until_shown(ask.id)
-        assert (back.open, back.destination, back.message) == (True, ask.destination, ask.message)
-        assert (back.responders, back.before) == ((ada.user_id,), None)
+        assert (back.open, back.placement.destination, back.placement.message) == (
+            True,
+            ask.placement.destination,
+            ask.placement.message,
+        )
+        assert (back.placement.responders, back.placement.before) == ((ada.user_id,), None)
         await assert_sees(ada, back)
         if isinstance(ada, HasReminders):
             before = await ada.count_reminders(0)
@@ -73,7 +77,11 @@ class DirectMessagesContract:
             (gone.user_id,),
             request={"other_accounts": (other,)},
         )
-        assert (ask.open, ask.destination, ask.responders) == (True, there, (ada.user_id,))
+        assert (ask.open, ask.placement.destination, ask.placement.responders) == (
+            True,
+            there,
+            (ada.user_id,),
+        )
         await assert_sees(ada, ask)
         await ada.answer(GO, True)
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
@@ -93,7 +101,11 @@ class DirectMessagesContract:
         )
         await stage.harness.service.update(ask.id, escalate)
         back = await stage.harness.wait_until_shown(ask.id)
-        assert (back.open, back.destination, back.message) == (True, ask.destination, ask.message)
+        assert (back.open, back.placement.destination, back.placement.message) == (
+            True,
+            ask.placement.destination,
+            ask.placement.message,
+        )
         await assert_sees(ada, back)
         await ada.answer(GO, True)
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
@@ -236,4 +248,4 @@ async def _answered_alone(
 
 def copy_for(ask: Ask, person: SimulatedPerson) -> Ask:
     """Return an ask as a person who may confirm it sees it in their own chat."""
-    return as_copy(ask, Destination(surface=ask.destination.surface, user=person.user_id))
+    return as_copy(ask, Destination(surface=ask.placement.destination.surface, user=person.user_id))

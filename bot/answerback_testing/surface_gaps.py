@@ -36,12 +36,14 @@ class GapsContract:
         _, gone, other = asks
         stage.delete_unnoticed(gone)
         await stage.restart_after_gap()
-        again = await _until(stage, gone, lambda ask: ask.message != gone.message)
+        again = await _until(
+            stage, gone, lambda ask: ask.placement.message != gone.placement.message
+        )
         await ada.look_at(await stage.harness.wait_until_shown(again.id))
         await ada.answer(GO, True)
         await wait_for_steps(stage, again, ada, after=1)
         stored = await stage.harness.wait_until_shown(other.id)
-        assert stored.message == other.message, "the others stay where they are"
+        assert stored.placement.message == other.placement.message, "the others stay where they are"
 
     @requires_capability(Capability.UNNOTICED_CHANGES)
     @pytest.mark.rule("PLACE-2")
@@ -81,7 +83,7 @@ class GapsContract:
                     if not ada.available_actions():
                         break
                     await asyncio.sleep(_PAUSE)
-        await _until(stage, unseen, lambda each: each.seen or not each.open)
+        await _until(stage, unseen, lambda each: each.placement.seen or not each.open)
         again = await create_viewed_ask(stage, [GO, WHY], ada)
         await ada.answer(GO, True)
         await wait_for_steps(stage, again, ada, after=1)

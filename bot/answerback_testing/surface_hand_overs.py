@@ -36,7 +36,7 @@ class HandOversContract:
         assert ada.available_actions() == {"hand_over", "reply", "end_turn"}
         await ada.hand_over(bob)
         handed = await stage.harness.wait_until_shown(ask.id)
-        assert (handed.responders, handed.question) == ((ada.user_id, bob.user_id), GO)
+        assert (handed.placement.responders, handed.question) == ((ada.user_id, bob.user_id), GO)
         [line] = await stage.harness.service.record(ask.id)
         assert line.entry.kind == "handed_over"
         assert line.entry.by is not None
@@ -70,7 +70,10 @@ class HandOversContract:
         if isinstance(ada, HasPrivateNotes):
             assert "the route does not list them" in said
         after = await stage.harness.wait_until_shown(ask.id)
-        assert (after.responders, after.revision) == (ask.responders, ask.revision)
+        assert (after.placement.responders, after.revision) == (
+            ask.placement.responders,
+            ask.revision,
+        )
 
     @pytest.mark.rule("HANDOVER-2")
     async def test_anybody_whom_the_platform_knows_gets_it_where_anyone_may_answer(
@@ -90,7 +93,7 @@ class HandOversContract:
             await ada.look_at(ask)
             await ada.hand_over(bob)
             handed = await stage.harness.wait_until_shown(ask.id)
-        assert handed.responders == (ada.user_id, bob.user_id)
+        assert handed.placement.responders == (ada.user_id, bob.user_id)
 
     @pytest.mark.rule("HANDOVER-1")
     async def test_a_hand_over_from_an_old_copy_changes_nothing(
@@ -101,7 +104,10 @@ class HandOversContract:
         for person in (bob, cy):
             await ada.hand_over(person)
         after = await stage.harness.wait_until_shown(ask.id)
-        assert (after.responders, after.revision) == ((ada.user_id, bob.user_id), ask.revision + 1)
+        assert (after.placement.responders, after.revision) == (
+            (ada.user_id, bob.user_id),
+            ask.revision + 1,
+        )
 
     @pytest.mark.rule("HANDOVER-1", "HANDOVER-7")
     async def test_a_review_is_handed_over(

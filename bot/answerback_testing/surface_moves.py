@@ -39,14 +39,16 @@ class MovesContract:
             await bob.look_at(ask)
             await bob.answer(question, value)
             latest = await stage.harness.read_stored(ask.id)
-            assert (latest.destination, latest.walk) == (ELSEWHERE, ask.walk), "Bob may not answer"
+            assert (latest.placement.destination, latest.walk) == (ELSEWHERE, ask.walk), (
+                "Bob may not answer"
+            )
             await ada.look_at(ask)
             await ada.answer(question, value)
             back = await stage.harness.wait_until_shown(ask.id)
-            assert (back.question, back.destination) == (WHERE, ask.destination)
-            assert (back.message, back.responders, back.before) == (
-                ask.message,
-                ask.responders,
+            assert (back.question, back.placement.destination) == (WHERE, ask.placement.destination)
+            assert (back.placement.message, back.placement.responders, back.placement.before) == (
+                ask.placement.message,
+                ask.placement.responders,
                 None,
             )
             await assert_sees(ada, back)
@@ -66,7 +68,10 @@ class MovesContract:
             ask = await _escalated(stage, ada, Form(questions=(WHY,)))
             assert await ada.type_message("so")
             done = await stage.harness.wait_until_shown(ask.id)
-            assert (done.status, done.destination) == (Status.ANSWERED, ask.destination)
+            assert (done.status, done.placement.destination) == (
+                Status.ANSWERED,
+                ask.placement.destination,
+            )
 
 
 async def _escalated(stage: Stage, ada: SimulatedPerson, form: Form) -> Ask:
@@ -78,5 +83,5 @@ async def _escalated(stage: Stage, ada: SimulatedPerson, form: Form) -> Ask:
     await ada.look_at(ask)
     await stage.harness.service.update(ask.id, escalate)
     moving = await stage.harness.read_stored(ask.id)
-    assert moving.destination == ELSEWHERE
+    assert moving.placement.destination == ELSEWHERE
     return ask

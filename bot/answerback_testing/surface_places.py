@@ -35,7 +35,7 @@ class PlacesContract:
             await ada.look_at(ask)
             await ada.hand_over(bob)
             ask = await stage.harness.wait_until_shown(ask.id)
-            assert ask.responders == (ada.user_id, bob.user_id), kind
+            assert ask.placement.responders == (ada.user_id, bob.user_id), kind
             await assert_sees(bob, ask)
             await bob.answer(GO, True)
             ask = await stage.harness.wait_until_shown(ask.id)

@@ -213,13 +213,15 @@ class TypingContract:
         await stage.restart()
         moved = await stage.harness.wait_until_shown(ask.id)
         assert answered_values(moved) == ([True] if answered else [])
-        assert moved.destination.user == bob.user_id
+        assert moved.placement.destination.user == bob.user_id
 
 
 def _escalate_and_show(ask: Ask, at: float) -> Change | None:
     """Escalate an ask that people can see at once where it goes: from then on, its old place counts no more."""
     change = escalate(ask, at)
-    return change and change._replace(ask=replace(change.ask, before=None))
+    return change and change._replace(
+        ask=replace(change.ask, placement=replace(change.ask.placement, before=None))
+    )
 
 
 async def _create_escalating_ask(

@@ -44,7 +44,7 @@ class RecordContract:
             await assert_sees(ada, await stage.harness.wait_until_shown(ask.id))
         ended = await stage.harness.wait_until_shown(ask.id)
         assert [given.value for given in ended.walk.answers] == [True, "p", "*so*"]
-        assert (ended.status, ended.message) == (Status.ANSWERED, ask.message)
+        assert (ended.status, ended.placement.message) == (Status.ANSWERED, ask.placement.message)
         said = strip_whitespace(f"{LABELS.answered} {LABELS.by.format(name=ada.name)}")
         assert said in strip_whitespace(await ada.read_all_text())
 
@@ -129,7 +129,7 @@ async def assert_consistent(person: SimulatedPerson, ask: Ask, model: NaiveWalk)
     assert {answer.question_id for answer in ask.walk.answers} == set(model.given)
     for answer in ask.walk.answers:
         assert json_equal(answer.value, model.given[answer.question_id].value)
-    assert ask.shown_revision == ask.revision or ask.message is None
+    assert ask.placement.shown_revision == ask.revision or ask.placement.message is None
     await assert_sees(person, ask)
     assert ("back" in person.available_actions()) is model.can_go_back()
     assert ("submit" in person.available_actions()) is (model.phase() == "review")

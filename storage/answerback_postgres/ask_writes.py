@@ -82,7 +82,7 @@ class AskWriteRows:
             (ask.id, *rows.delivery_row(rows.new_delivery(sent))) for sent in write.deliveries
         ]
         ended, claim = self.claimed
-        behind = ask.shown_revision < ask.revision
+        behind = ask.placement.shown_revision < ask.revision
         self.claimed = (ended, claim or write.claim) if behind else (True, None)
         if write.owed:
             self.owed, self.newly_seen = (*late_answers.owed_row(ask), 0), None

@@ -51,8 +51,8 @@ def ask_columns(ask: Ask) -> rows.Row:
     """Return the values of `WRITE_COLUMNS`."""
     return (
         *rows.lookup_columns(ask),
-        message_id(ask.message),
-        *(ask.revision, ask.updated_at, ask.shown_revision, rows.dump_state(ask)),
+        message_id(ask.placement.message),
+        *(ask.revision, ask.updated_at, ask.placement.shown_revision, rows.dump_state(ask)),
     )
 
 

@@ -78,7 +78,7 @@ class PostgresClaims(SqlClaims[PostgresDatabase]):
         *row, holder, seconds_left = found
         ask = asks.parse_row(self._db.requests, tuple(row)).ask
         held = holder is not None and seconds_left > 0
-        if ask.shown_revision >= ask.revision:
+        if ask.placement.shown_revision >= ask.revision:
             return ask
         if held and holder != claim.holder:
             return None

@@ -49,7 +49,7 @@ class SqlReceipts(Part[SqlDatabase], ReceiptStore):
 
     async def changed_columns(self, ask: Ask) -> Sequence[str]:
         agent, conversation = ask.request.agent, ask.request.conversation
-        found_by = (ask.status.value, *current_place(ask), conversation, agent)
+        found_by = (ask.status.value, *current_place(ask.placement), conversation, agent)
         expected = {
             ("asks", "id", "status, surface, channel, thread_id, conversation, agent"): found_by,
             ("owed", "ask_id", "agent, conversation"): owed_row(ask)[1:3],

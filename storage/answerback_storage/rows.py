@@ -19,12 +19,13 @@ from typing import Any, Final, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from answerback.core.ask import AbandonedMessage, Ask, RecordEntry, Request, Thread
+from answerback.core.ask import AbandonedMessage, Ask, Placement, RecordEntry, Request, Thread
 from answerback.core.erasure import erase_request
 from answerback.core.errors import IdempotencyKeyReusedError, StoreError, UnreadableRowError
 from answerback.core.walker import GivenAnswer, Walk
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
+from answerback_storage import stored_ask
 from answerback_storage.answer_texts import answers_json
 
 logger = logging.getLogger(__name__)
@@ -42,8 +43,6 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 """What sqlite3 returns. The schema determines the type of each column."""
 
-_COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "request"}
-_SEPARATE_FIELDS: Final = _COLUMNS | {"walk"}
 _NO_FIELDS: Final[set[str]] = set()
 _CACHE_BYTES: Final = 10_000_000
 """Memory limit for cached parsed requests, in bytes as estimated by `estimate_parsed_bytes`."""
@@ -53,6 +52,7 @@ _MAX_LOGGED: Final = 10_000
 """The most rows that are logged as unreadable."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
 _ASK: Final = TypeAdapter(Ask)
+_STATE: Final = TypeAdapter(stored_ask.StoredState)
 _WALK: Final = TypeAdapter(Walk)
 _GIVEN_ANSWER: Final = TypeAdapter(GivenAnswer)
 _ANSWERS: Final = {"answers", "kept", "editing"}
@@ -175,9 +175,9 @@ def check_digest(stored: str, digest: str) -> None:
         )
 
 
-def current_place(ask: Ask | AbandonedMessage) -> tuple[str, str | None, str | None]:
-    """Return the surface, channel and thread where the ask is, or will be once it is shown; or where it was before."""
-    thread, to = ask.thread, ask.destination
+def current_place(place: Placement | AbandonedMessage) -> tuple[str, str | None, str | None]:
+    """Return the surface, channel and thread where an ask is, or will be once it is shown; or where it was before."""
+    thread, to = place.thread, place.destination
     if thread is not None and thread.channel is not None:
         return to.surface, thread.channel, thread.id
     return to.surface, to.channel, to.thread
@@ -185,12 +185,12 @@ def current_place(ask: Ask | AbandonedMessage) -> tuple[str, str | None, str | N
 
 def lookup_columns(ask: Ask) -> Row:
     """Return the columns that only some changes touch: status, place, deadline, message, thread, and where it was."""
-    status, due = ask.status.value, ask.next_due()
+    status, due, place = ask.status.value, ask.next_due(), ask.placement
     return (
-        *(status, *current_place(ask), due),
-        None if ask.message is None else dump(ask.message),
-        None if ask.thread is None else _dump(_THREAD, ask.thread),
-        *_left_columns(ask.left),
+        *(status, *current_place(place), due),
+        None if place.message is None else dump(place.message),
+        None if place.thread is None else _dump(_THREAD, place.thread),
+        *_left_columns(place.left),
     )
 
 
@@ -209,12 +209,13 @@ def left_channel_key(surface: str, channel: str | None) -> str:
 
 def was_in(ask: Ask, thread: str | None) -> bool:
     """Return whether an ask that has moved was in a thread before; with None, anywhere in the channel."""
-    return ask.left is not None and thread in {None, current_place(ask.left)[2]}
+    left = ask.placement.left
+    return left is not None and thread in {None, current_place(left)[2]}
 
 
 def step_columns(ask: Ask) -> Row:
     """Return the columns that every change touches."""
-    return ask.revision, ask.updated_at, ask.shown_revision, dump_state(ask)
+    return ask.revision, ask.updated_at, ask.placement.shown_revision, dump_state(ask)
 
 
 def is_step(old: Ask, new: Ask) -> bool:
@@ -222,12 +223,13 @@ def is_step(old: Ask, new: Ask) -> bool:
 
     Writing them with every change takes 10 % more CPU time (``every_column`` in `tests.benchmarks.optimisations`).
     """
+    here, there = new.placement, old.placement
     return (
         new.outcome is old.outcome
-        and new.destination is old.destination
-        and new.message is old.message
-        and new.thread is old.thread
-        and new.left is old.left
+        and here.destination is there.destination
+        and here.message is there.message
+        and here.thread is there.thread
+        and here.left is there.left
         and new.inquiring == old.inquiring
         and new.reminded == old.reminded
         and new.handed_to is old.handed_to
@@ -251,14 +253,20 @@ def _dump_answer(answer: GivenAnswer) -> str:
 
 def dump_state(ask: Ask) -> str:
     """Serialize everything that is in no column. Omitting defaults halves the space that a long form's answers take."""
-    walk = ask.walk
+    walk, placement = ask.walk, ask.placement
+    state = object.__new__(stored_ask.StoredState)
+    # One object, so that a click costs one encoding however many parts an ask has.
+    state.__dict__ = {**ask.__dict__, **placement.__dict__}
+    if placement.before is not None:
+        state.before = stored_ask.flatten_before(placement.before)
     answers = {"answers": walk.answers or None, "kept": walk.kept or None, "editing": walk.editing}
     lists = "".join(
         f',"{name}":{answers_json(answers_of_field, _dump_answer)}'
         for name, answers_of_field in answers.items()
         if answers_of_field is not None
     )
-    rest_json, walk_json = _dump(_ASK, ask, _SEPARATE_FIELDS), _dump(_WALK, walk, _ANSWERS)
+    rest_json = _dump(_STATE, state, _NO_FIELDS)
+    walk_json = _dump(_WALK, walk, _ANSWERS)
     return f'{rest_json[:-1]},"walk":{walk_json[:-1]}{lists}}}}}'
 
 
@@ -266,17 +274,25 @@ def ask_from_row(row: Row, request: Request) -> Ask:
     """Build the ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
     try:
-        ask = _ASK.validate_python(
-            from_json(rest)
-            | {
-                "id": ask_id,
-                "revision": revision,
-                "shown_revision": shown_revision,
-                "message": None if message is None else from_json(message),
-                "thread": None if thread is None else from_json(thread),
-                "request": request,
-            }
-        )
+        state = from_json(rest)
+        state |= {
+            "id": ask_id,
+            "revision": revision,
+            "shown_revision": shown_revision,
+            "message": None if message is None else from_json(message),
+            "thread": None if thread is None else from_json(thread),
+            "request": request,
+        }
+        # Plain loops: a restored ask is read with every click on it.
+        for part, names in stored_ask.PART_FIELDS:
+            values = state[part] = {}
+            for name in names:
+                if name in state:
+                    values[name] = state[name]
+                    del state[name]
+        if "before" in state["placement"]:
+            stored_ask.nest_before(state["placement"]["before"])
+        ask = _ASK.validate_python(state)
     except ValueError as error:
         raise unreadable_ask_error(ask_id, error) from error
     # This process or another may have read the request before it was erased.

@@ -31,7 +31,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.table import Table
 
-from answerback.core.ask import Ask, Destination, Request, Thread
+from answerback.core.ask import Ask, Destination, Placement, Request, Thread
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import start
 from answerback.ports.store import Write
@@ -69,18 +69,20 @@ def ask_number(n: int) -> Ask:
         created_at=1.0,
         updated_at=1.0,
         request=Request(name="ask_user", dialect="ask_user", arguments={}, form=FORM),
-        destination=Destination(surface="discord", channel=str(10**17 + n % CHANNELS)),
-        responders=(ANN,),
+        placement=Placement(
+            destination=Destination(surface="discord", channel=str(10**17 + n % CHANNELS)),
+            responders=(ANN,),
+            shown_revision=1,
+            seen=True,
+            thread=Thread(),
+            message={
+                "kind": "thread",
+                "id": str(2 * 10**17 + n),
+                "channel": str(10**17 + n % CHANNELS),
+                "thread": "1",
+            },
+        ),
         walk=start(FORM),
-        shown_revision=1,
-        seen=True,
-        thread=Thread(),
-        message={
-            "kind": "thread",
-            "id": str(2 * 10**17 + n),
-            "channel": str(10**17 + n % CHANNELS),
-            "thread": "1",
-        },
     )
 
 
@@ -161,7 +163,7 @@ class Recorded:
 
     def of(self, ask: Ask, revision: int, number: int) -> bytes:
         """Return the same click by another person on another ask's message."""
-        message = ask.message or {}
+        message = ask.placement.message or {}
         body = self.body.replace(self.control, Control(ask.id, revision, Verb.BACK).encode()[:-4])
         body = body.replace(self.interaction, str(3 * 10**17 + number))
         body = body.replace(self.message, str(message["id"])).replace(self.user, ANN)
@@ -183,7 +185,7 @@ async def record_clicks() -> tuple[Recorded, Recorded]:
                     body=json.dumps(click.body),
                     interaction=str(click.id),
                     control=f"ab1:{ask.id}:{revision}:",
-                    message=str((ask.message or {})["id"]),
+                    message=str((ask.placement.message or {})["id"]),
                     channel=str(up.channel.id),
                     user=str(up.ann.id),
                 )

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from answerback.core.ask import Ask, Thread
 from answerback.core.form import Form
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import with_values
 from tests.benchmarks.slack_clicks import CHANNEL, CLIENTS, SECRET, ask_number
 
 SLACK_SECONDS: Final = 0.08
@@ -121,7 +121,7 @@ async def slow_slack(sockets: str = "") -> AsyncIterator[str]:
 
 def shown(number: int, form: Form) -> Ask:
     """Build an open ask whose message Slack shows."""
-    return replace(
+    return with_values(
         ask_number(number, form),
         message={"channel": CHANNEL, "ts": f"{number + 1}.1", "thread": None},
         thread=Thread(

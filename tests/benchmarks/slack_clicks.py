@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Change, Destination, Request, apply_action
+from answerback.core.ask import Ask, Change, Destination, Placement, Request, apply_action
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -55,8 +55,9 @@ def ask_number(number: int, form: Form = FORM) -> Ask:
         created_at=time.time(),
         updated_at=time.time(),
         request=request,
-        destination=Destination(surface="slack", channel=CHANNEL),
-        responders=("anyone",),
+        placement=Placement(
+            destination=Destination(surface="slack", channel=CHANNEL), responders=("anyone",)
+        ),
         walk=start(form),
     )
     for _ in range(len(form.questions) // 2 - 1):

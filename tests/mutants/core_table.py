@@ -62,9 +62,12 @@ CORE = (
                 "acted_revision=ask.revision + 1 if by else ask.acted_revision,",
                 "acted_revision=ask.revision + 1,",
             ),
-            ("return self.confirmers if self.confirming and is_limited else", "return"),
+            ("return place.confirmers if self.confirming and is_limited else", "return"),
             ("return self.participants if self.confirming else", "return"),
-            ("self.before is not None or self.to_retire is not None", "self.before is not None"),
+            (
+                "self.placement.before is not None or self.to_retire is not None",
+                "self.placement.before is not None",
+            ),
             ("escalation is None or self.escalated or", "escalation is None or"),
             (
                 "self.created_at - self.set_back + escalation.after",

@@ -23,7 +23,7 @@ SERVICE = (
     ),
     Mutant(
         "bot/answerback/service/may_act.py",
-        "if place == LISTED and ask.destination.channel is not None:",
+        "if place == LISTED and ask.placement.destination.channel is not None:",
         "if False:",
         (f"{_FORGED}::test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed",),
     ),
@@ -42,8 +42,8 @@ SERVICE = (
     ),
     Mutant(
         "bot/answerback/core/ask.py",
-        "is_limited = self.confirmers or self.confirmers_elsewhere",
-        "is_limited = self.confirmers",
+        "is_limited = place.confirmers or place.confirmers_elsewhere",
+        "is_limited = place.confirmers",
         (f"{_UNIT}/service/test_confirmers_elsewhere.py",),
     ),
     Mutant(
@@ -81,7 +81,7 @@ SERVICE = (
     # Showing: what another process may still change.
     Mutant(
         "bot/answerback/workers/message_sync.py",
-        "self._started or ask.shown_revision < ask.revision - 1",
+        "self._started or ask.placement.shown_revision < ask.revision - 1",
         "self._started",
         (f"{_UNIT}/workers/test_lost_claims.py",),
     ),
@@ -112,7 +112,7 @@ SERVICE = (
     # Moves: an ask returns from where nobody can be reached.
     Mutant(
         f"{_SERVICE}/service.py",
-        "if latest.before is not None:",
+        "if latest.placement.before is not None:",
         "if False:",
         (f"{_UNIT}/workers/test_undone_moves.py",),
     ),
@@ -133,14 +133,14 @@ SERVICE = (
     # Notifying: an ask that moves leaves a surface.
     Mutant(
         f"{_SERVICE}/notify.py",
-        "self._surfaces if is_anywhere else (ask.destination.surface,)",
-        "(ask.destination.surface,)",
+        "self._surfaces if is_anywhere else (ask.placement.destination.surface,)",
+        "(ask.placement.destination.surface,)",
         ("tests/unit/adapters/web/test_people.py",),
     ),
     # Acting: late, stale, foreign and repeated actions.
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",
-        "if ask is None or intent.surface not in {None, ask.destination.surface}:",
+        "if ask is None or intent.surface not in {None, ask.placement.destination.surface}:",
         "if ask is None:",
         (
             *_ACTING,

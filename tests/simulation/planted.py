@@ -59,7 +59,7 @@ PLANTED: Final = (
     Planted(
         "a post is not marked before it is sent",
         "answerback_chat.live_message",
-        "await save(self.shown(ref, ask.shown_revision))",
+        "await save(self.shown(ref, ask.placement.shown_revision))",
         "pass",
         "ONCE",
     ),

@@ -79,7 +79,7 @@ class ClaimsContract:
         await store.asks.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         shown = await store.claims.claim_message("ask_1", BEN)
         assert shown is not None
-        assert shown.shown_revision == shown.revision == 2
+        assert shown.placement.shown_revision == shown.revision == 2
         await store.asks.change("ask_1", advance_decision())
         assert await store.claims.claim_message("ask_1", ANN) is not None, (
             "an up-to-date message has no holder"

@@ -141,7 +141,7 @@ class ErasureContract:
         assert erased.outcome is not None
         assert erased.outcome.at == 2_000.0
         assert erased.outcome.ended_by == Person(surface="slack", user_id="U1")
-        assert (erased.message, erased.shown_revision) == ({"id": "17.1"}, 0)
+        assert (erased.placement.message, erased.placement.shown_revision) == ({"id": "17.1"}, 0)
         assert (erased.request.agent, erased.request.dialect) == ("coder", "ask_user")
         assert await store.messages.list_outdated(9) == ["ask_1"], "the message has to be edited"
         lines = await store.record.read("ask_1")
@@ -195,7 +195,7 @@ class ErasureContract:
         assert erased is not None
         assert erased.outcome is not None
         assert erased.outcome.ended_by == Person(surface="web", user_id="erased")
-        assert erased.shown_revision == erased.revision, "no message shows it"
+        assert erased.placement.shown_revision == erased.revision, "no message shows it"
         assert asker_label(erased) == "claude-code-bcdfghjkl"
 
     async def test_no_push_about_an_erased_ask_is_left(self, store: Store) -> None:
@@ -254,12 +254,17 @@ class ErasureContract:
 
         def shown(ask: Ask | None) -> Decision[None]:
             assert ask is not None
-            return Decision(Write(replace(ask, shown_revision=ask.revision)), None)
+            return Decision(
+                Write(replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))),
+                None,
+            )
 
         await store.asks.change("ask_1", shown)
         latest, _ = await store.asks.change("ask_1", read_only_decision)
         assert erased is not None
-        assert latest == replace(erased, shown_revision=erased.revision)
+        assert latest == replace(
+            erased, placement=replace(erased.placement, shown_revision=erased.revision)
+        )
         assert await store.messages.list_outdated(9) == []
 
     @pytest.mark.rule("DATA-19")

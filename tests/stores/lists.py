@@ -36,13 +36,20 @@ class ListsContract:
         moved, _ = await store.asks.change("ask_1", answer_decision())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
         saved = await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
-        expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
+        expected = replace(
+            moved,
+            placement=replace(
+                moved.placement, shown_revision=1, message={"ts": "1.0"}, thread=thread
+            ),
+        )
         assert await store.asks.get("ask_1") == expected == saved
         await store.asks.save_shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
         await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.shown_revision, stored.message) == (1, {"ts": "2.0"}), "to be shown again"
+        assert (stored.placement.shown_revision, stored.placement.message) == (1, {"ts": "2.0"}), (
+            "to be shown again"
+        )
 
     async def test_what_is_shown_can_be_saved_again_at_the_same_revision(
         self, store: Store
@@ -53,7 +60,7 @@ class ListsContract:
         )
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.shown_revision, stored.message) == (0, {"thread": "T"})
+        assert (stored.placement.shown_revision, stored.placement.message) == (0, {"thread": "T"})
 
     async def test_saving_what_is_shown_of_an_unknown_ask_does_nothing(self, store: Store) -> None:
         assert await store.asks.save_shown("ask_0", Shown(1, {}, Thread())) is None
@@ -69,7 +76,11 @@ class ListsContract:
         )
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.revision, stored.shown_revision, stored.thread) == (3, 1, thread)
+        assert (stored.revision, stored.placement.shown_revision, stored.placement.thread) == (
+            3,
+            1,
+            thread,
+        )
 
     async def test_an_ask_that_looks_different_at_the_same_revision_is_outdated(
         self, store: Store
@@ -85,7 +96,11 @@ class ListsContract:
         await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.shown_revision, stored.message, stored.seen) == (0, {"ts": "1.0"}, True)
+        assert (
+            stored.placement.shown_revision,
+            stored.placement.message,
+            stored.placement.seen,
+        ) == (0, {"ts": "1.0"}, True)
         assert await store.messages.list_outdated(10) == ["ask_1"]
 
     async def test_an_open_ask_is_found_by_the_id_of_its_message(self, store: Store) -> None:
@@ -167,7 +182,10 @@ class ListsContract:
         assert await store.claims.claim_due(SOLE_CLAIM, 1_000.0, 10) == ["ask_1"]
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.handed_to, stored.responders) == (("U2",), (*new_ask(1).responders, "U2"))
+        assert (stored.handed_to, stored.placement.responders) == (
+            ("U2",),
+            (*new_ask(1).placement.responders, "U2"),
+        )
         assert [line.entry.kind for line in await store.record.read("ask_1")] == ["handed_over"]
 
     # --- pages ---

@@ -76,7 +76,11 @@ class PlacesContract:
             assert ask is not None
             there = Destination(surface="slack", channel="C9", thread="9.0")
             moved = replace(
-                ask, destination=there, thread=None, message=None, shown_revision=0, revision=2
+                ask,
+                placement=replace(
+                    ask.placement, destination=there, thread=None, message=None, shown_revision=0
+                ),
+                revision=2,
             )
             return Decision(Write(moved), None)
 
@@ -99,10 +103,12 @@ class PlacesContract:
             await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
             stored = await store.asks.get(ask.id)
             assert stored is not None
-            assert stored.left == AbandonedMessage(
-                destination=ask.destination, message={"ts": "1.0"}, thread=Thread(channel="C1")
+            assert stored.placement.left == AbandonedMessage(
+                destination=ask.placement.destination,
+                message={"ts": "1.0"},
+                thread=Thread(channel="C1"),
             )
-            assert (stored.message, stored.destination.channel) == (None, "C2")
+            assert (stored.placement.message, stored.placement.destination.channel) == (None, "C2")
             assert (
                 next(a.id for a in await store.messages.find_open("slack", "C2", None, 10))
                 == ask.id
@@ -137,8 +143,8 @@ class PlacesContract:
         assert await found("T1") == ["ask_4", "ask_1"]
         [ask] = await store.messages.find_moved("slack", "C1", "T2", 0.0, 1)
         assert ask == await store.asks.get("ask_3")
-        assert ask.left == AbandonedMessage(
-            destination=new_ask().destination,
+        assert ask.placement.left == AbandonedMessage(
+            destination=new_ask().placement.destination,
             message={"id": "m3"},
             thread=Thread(channel="C1", id="T2"),
             since=1_500.0,
@@ -158,7 +164,10 @@ class PlacesContract:
             await store.asks.change(ask.id, move_decision(until))
             await store.asks.change(ask.id, end_decision())
             await store.erasure.erase(ask.id, 6_000.0, opaque)
-        left = [each.left if (each := await store.asks.get(f"ask_{n}")) else None for n in range(3)]
+        left = [
+            each.placement.left if (each := await store.asks.get(f"ask_{n}")) else None
+            for n in range(3)
+        ]
         kept = AbandonedMessage(destination=person, message={"id": "m"})
         assert left == [kept, replace(kept, destination=replace(person, user=None)), None]
 
@@ -172,8 +181,12 @@ class PlacesContract:
         await store.asks.change("ask_1", move_decision(3_000.0))
         late = await store.asks.save_shown("ask_1", Shown(1, {"id": "m"}, thread, 3_500.0), ask)
         assert late is not None
-        assert late.left is not None
-        assert (late.left.since, late.left.until, late.left.thread) == (1_500.0, None, thread)
+        assert late.placement.left is not None
+        assert (
+            late.placement.left.since,
+            late.placement.left.until,
+            late.placement.left.thread,
+        ) == (1_500.0, None, thread)
         [found] = await store.messages.find_moved("slack", "C1", "T1", 9_000.0, 10)
         assert found == late
 
@@ -192,7 +205,7 @@ class PlacesContract:
             await store.asks.change(ask.id, decide)
             moved = await store.asks.save_shown(ask.id, Shown(2, {"id": "n"}, Thread(), since))
             assert moved is not None
-            assert (moved.first_seen, moved.seen_since) == (1_500.0, since)
+            assert (moved.placement.first_seen, moved.placement.seen_since) == (1_500.0, since)
 
 
 def move_decision(until: float | None) -> Callable[[Ask | None], Decision[None]]:
@@ -201,15 +214,20 @@ def move_decision(until: float | None) -> Callable[[Ask | None], Decision[None]]
     def decide(ask: Ask | None) -> Decision[None]:
         assert ask is not None
         left = None
-        if ask.message:
+        if ask.placement.message:
             left = AbandonedMessage(
-                destination=ask.destination,
-                message=ask.message,
-                thread=ask.thread,
-                since=ask.seen_since,
+                destination=ask.placement.destination,
+                message=ask.placement.message,
+                thread=ask.placement.thread,
+                since=ask.placement.seen_since,
                 until=until,
             )
-        moved = replace(ask, destination=_THERE, message=None, thread=None, left=left)
+        moved = replace(
+            ask,
+            placement=replace(
+                ask.placement, destination=_THERE, message=None, thread=None, left=left
+            ),
+        )
         return Decision(Write(replace(moved, revision=ask.revision + 1)), None)
 
     return decide

@@ -12,7 +12,7 @@ import pytest
 from answerback.core import ask as asks
 from answerback.core import typed_answers, walker
 from answerback.core.actions import Answer, Back, Edit, Reply, Submit
-from answerback.core.ask import Ask, Change, Destination, Request
+from answerback.core.ask import Ask, Change, Destination, Placement, Request
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -193,8 +193,7 @@ def _ask(name: str) -> Ask:
         created_at=1_700_000_000,
         updated_at=1_700_000_000,
         request=Request(name=tool, dialect=dialect, arguments=arguments, form=form),
-        destination=Destination(surface="web"),
-        responders=("anyone",),
+        placement=Placement(destination=Destination(surface="web"), responders=("anyone",)),
         walk=walker.start(form),
     )
 

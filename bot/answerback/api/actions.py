@@ -176,7 +176,7 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
             422, _INVALID, "Name the person in actor: user_id, and name and groups if known."
         )
     person = Person(
-        surface=named.surface or ask.destination.surface,
+        surface=named.surface or ask.placement.destination.surface,
         user_id=named.user_id,
         name=named.name,
         via=call.agent.name,
@@ -199,7 +199,7 @@ def _actor_with_key(call: Call, person: Person, named: ActorBody | None) -> Acto
 
 def _check_surface(surface: str, ask: Ask) -> None:
     """Refuse the operator's key, which acts on one surface, on an ask on another one."""
-    if surface != ask.destination.surface:
+    if surface != ask.placement.destination.surface:
         raise ProblemError(
             403,
             f"Not a {surface} ask",

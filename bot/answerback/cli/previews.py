@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.cli.validate import validate_submission
-from answerback.core.ask import ANYONE, Ask, Request
+from answerback.core.ask import ANYONE, Ask, Placement, Request
 from answerback.core.form import AnswerType, Question, When
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -63,8 +63,9 @@ def prompt_states(submission: Submission) -> Iterator[Ask]:
         created_at=0.0,
         updated_at=0.0,
         request=request,
-        destination=planned.destination,
-        responders=planned.responders or (ANYONE,),
+        placement=Placement(
+            destination=planned.destination, responders=planned.responders or (ANYONE,)
+        ),
         walk=start(form),
         expires_at=None if seconds is None else time.time() + seconds,
     )

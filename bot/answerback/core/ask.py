@@ -32,17 +32,18 @@ from answerback.core.outcome import Outcome as Outcome
 from answerback.core.outcome import Reason as Reason
 from answerback.core.outcome import Status as Status
 from answerback.core.people import NOBODY_KNOWN, People
+from answerback.core.placement import AbandonedMessage as AbandonedMessage
+from answerback.core.placement import ConfirmerCopy as ConfirmerCopy
+from answerback.core.placement import Destination as Destination
+from answerback.core.placement import HandedOver as HandedOver
+from answerback.core.placement import PlaceBefore as PlaceBefore
+from answerback.core.placement import Placement as Placement
+from answerback.core.placement import Thread as Thread
 from answerback.core.question_markdown import MARKS, asked_text
 from answerback.core.request import DEFAULT_ASKER as DEFAULT_ASKER
-from answerback.core.request import AbandonedMessage as AbandonedMessage
-from answerback.core.request import ConfirmerCopy as ConfirmerCopy
-from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
-from answerback.core.request import HandedOver as HandedOver
 from answerback.core.request import OtherAccount as OtherAccount
-from answerback.core.request import PlaceBefore as PlaceBefore
 from answerback.core.request import Request as Request
-from answerback.core.request import Thread as Thread
 from answerback.core.request import ToolResult as ToolResult
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
 from answerback_base.headline_text import fit
@@ -59,9 +60,7 @@ class Ask(StrictDataclass):
     created_at: EpochSeconds
     updated_at: EpochSeconds
     request: Request
-    destination: Destination
-    responders: tuple[str, ...]
-    """Who may answer."""
+    placement: Placement
     walk: Walk
     revision: int = 1
     outcome: Outcome | None = None
@@ -77,14 +76,8 @@ class Ask(StrictDataclass):
     reminded_before: int = 0
     reminded_from: float = 0.0
     """The reminders before they began anew, and when that was, in seconds from creation."""
-    confirmers: tuple[str, ...] = ()
-    """Who may confirm; empty, and nobody elsewhere: the responders."""
-    confirmers_elsewhere: tuple[str, ...] = ()
-    """Who may confirm, too, and has no account on the surface of the ask: their accounts, as ``surface:id``."""
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
-    handed_over: HandedOver | None = None
-    """The last hand over that still holds, which people read."""
     returned: bool = False
     """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
     escalated: bool = False
@@ -96,21 +89,8 @@ class Ask(StrictDataclass):
     """How long the agent waits, in seconds from creation, unless it extends that; None: indefinitely."""
     unattended: bool = False
     """Whether the agent has stopped waiting. People are shown this, and their answer still counts."""
-    shown_revision: int = 0
-    seen: bool = False
-    """Whether people could see the live message at the current destination."""
-    seen_since: float | None = None
-    """Since when they could, by the platform's clock; None: that is unknown."""
-    first_seen: float | None = None  # at an earlier destination
     missed: int = 0
     """How often the live message was found to differ from what was recorded: deleted, or out of date."""
-    message: dict[str, JsonValue] | None = None
-    """The surface's reference to the live message; None until it is posted."""
-    thread: Thread | None = None
-    left: AbandonedMessage | None = None
-    """The message at the previous destination."""
-    before: PlaceBefore | None = None
-    """Where it returns to if it cannot be shown where it has moved to; None: people have seen it there."""
     copies: tuple[ConfirmerCopy, ...] = ()
     """What those have in their own chats who may confirm its answers, and cannot see it where it is."""
     is_copy: bool = False
@@ -175,12 +155,13 @@ class Ask(StrictDataclass):
     @property
     def to_retire(self) -> AbandonedMessage | None:
         """The message left behind, if it has yet to become a note."""
-        return self.left if self.left and self.left.until is None else None
+        left = self.placement.left
+        return left if left and left.until is None else None
 
     @property
     def is_moving(self) -> bool:
         """Whether it is not settled at its place: it may still return, or its old message still looks open."""
-        return self.before is not None or self.to_retire is not None
+        return self.placement.before is not None or self.to_retire is not None
 
     @property
     def presence_lapses_at(self) -> float | None:
@@ -212,18 +193,19 @@ class Ask(StrictDataclass):
     @property
     def waits_for(self) -> tuple[str, ...]:
         """The ids of those whom the ask waits for: those who may confirm its answers, or else those who may answer."""
-        is_limited = self.confirmers or self.confirmers_elsewhere
-        return self.confirmers if self.confirming and is_limited else self.responders
+        place = self.placement
+        is_limited = place.confirmers or place.confirmers_elsewhere
+        return place.confirmers if self.confirming and is_limited else place.responders
 
     @property
     def actors(self) -> tuple[str, ...]:
         """The ids of those who may do anything now: in the confirmation, those who may answer or confirm."""
-        return self.participants if self.confirming else self.responders
+        return self.participants if self.confirming else self.placement.responders
 
     @property
     def participants(self) -> tuple[str, ...]:
         """The ids of those who may answer or confirm."""
-        return tuple(dict.fromkeys((*self.responders, *self.confirmers)))
+        return tuple(dict.fromkeys((*self.placement.responders, *self.placement.confirmers)))
 
     @property
     def reminders(self) -> tuple[float, ...]:
@@ -255,6 +237,10 @@ class Ask(StrictDataclass):
         if escalation is None or self.escalated or self.is_moving:
             return None
         return self.created_at - self.set_back + escalation.after
+
+
+PARTS: Final = {"placement": Placement}
+"""The values of an ask that are replaced as a whole, by the name of their field."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,15 @@ def outdated_copies(ask: Ask) -> tuple[Destination, ...]:
     """Return the chats of those whose copy does not show the ask's current state, or has yet to be posted."""
     copies = {chat_of(each, ask): each for each in ask.copies}
     if ask.confirming:
-        named = tellable(ask.waits_for, ask.destination) if ask.destination.user else ()
-        chats = [Destination(surface=ask.destination.surface, user=user) for user in named]
-        chats += map(_chat_elsewhere, ask.confirmers_elsewhere)
+        named = (
+            tellable(ask.waits_for, ask.placement.destination)
+            if ask.placement.destination.user
+            else ()
+        )
+        chats = [
+            Destination(surface=ask.placement.destination.surface, user=user) for user in named
+        ]
+        chats += map(_chat_elsewhere, ask.placement.confirmers_elsewhere)
         copies |= {chat: _new_copy(chat) for chat in chats if chat not in copies}
     return tuple(
         chat
@@ -34,18 +40,18 @@ def outdated_copies(ask: Ask) -> tuple[Destination, ...]:
         if not each.unreachable
         and each.shows != ask.rendered_state
         and (ask.open or each.message is not None)
-        and chat != ask.destination
+        and chat != ask.placement.destination
     )
 
 
 def chat_of(copy: ConfirmerCopy, ask: Ask) -> Destination:
     """Return where a copy of an ask is."""
-    return Destination(surface=copy.surface or ask.destination.surface, user=copy.user)
+    return Destination(surface=copy.surface or ask.placement.destination.surface, user=copy.user)
 
 
 def is_account_elsewhere(ask: Ask, accounts: Iterable[tuple[str, str]]) -> bool:
     """Whether an account, of a surface and an id there, is one of those that may confirm an ask from elsewhere."""
-    listed = ask.confirmers_elsewhere
+    listed = ask.placement.confirmers_elsewhere
     return bool(listed) and any(f"{surface}:{user}" in listed for surface, user in accounts)
 
 
@@ -68,14 +74,17 @@ def as_copy(ask: Ask, chat: Destination) -> Ask:
     copy = _copy_in(ask, chat)
     return replace(
         ask,
-        destination=chat,
-        message=copy.message,
-        thread=copy.thread,
-        shown_revision=0 if copy.shows is None else copy.shows[0],
-        seen=copy.shows is not None,
-        seen_since=None,
-        left=None,
-        before=None,
+        placement=replace(
+            ask.placement,
+            destination=chat,
+            message=copy.message,
+            thread=copy.thread,
+            shown_revision=0 if copy.shows is None else copy.shows[0],
+            seen=copy.shows is not None,
+            seen_since=None,
+            left=None,
+            before=None,
+        ),
         is_copy=True,
     )
 
@@ -95,7 +104,7 @@ def places_to_remind(ask: Ask, number: int) -> tuple[Ask, ...]:
     """
     if not ask.confirming or ask.handed_to:
         return (ask,)
-    here = (ask,) if ask.destination.user is None and ask.waits_for else ()
+    here = (ask,) if ask.placement.destination.user is None and ask.waits_for else ()
     if number == ask.reminded_before:
         return here
     done = {Destination(surface=each.surface, user=each.user_id) for each in ask.walk.decided_by}
@@ -110,7 +119,7 @@ def unreachable_count(ask: Ask) -> int:
 
 def record_copy(latest: Ask, of: Ask, message: dict[str, JsonValue], thread: Thread) -> Ask:
     """Return the ask with a note of what a copy shows: ``of`` is the ask as it was shown there."""
-    copy = _copy_in(latest, of.destination)
+    copy = _copy_in(latest, of.placement.destination)
     shown = replace(copy, message=message or None, thread=thread, shows=of.rendered_state)
     return _with_copy(latest, shown)
 
@@ -124,7 +133,7 @@ def record_unreachable(latest: Ask, chat: Destination, why: str, at: float) -> C
     """Note that a person who may confirm cannot be reached, which those who answered are shown."""
     copy = replace(_copy_in(latest, chat), unreachable=True)
     recorded = _with_copy(latest, copy)
-    is_here = chat.surface == latest.destination.surface
+    is_here = chat.surface == latest.placement.destination.surface
     who = copy.user if is_here else f"{chat.surface}:{copy.user}"
     body: dict[str, JsonValue] = {"not_reached": who, "reason": why}
     return Change(recorded, (RecordEntry(at=at, kind="note", body=body),))

@@ -38,31 +38,40 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
     """
     if ask.outcome is None:
         raise AssertionError(f"{ask.id} is open, so it must not be erased")
-    kept = ask.destination.surface in opaque
+    kept = ask.placement.destination.surface in opaque
     revision = ask.revision + 1
     return replace(
         ask,
         erased_at=at,
         request=erase_request(ask.request),
-        destination=ask.destination if kept else replace(ask.destination, user=None),
-        responders=(),
-        confirmers=(),
-        confirmers_elsewhere=(),
+        placement=replace(
+            ask.placement,
+            destination=ask.placement.destination
+            if kept
+            else replace(ask.placement.destination, user=None),
+            responders=(),
+            confirmers=(),
+            confirmers_elsewhere=(),
+            handed_over=None,
+            shown_revision=revision
+            if ask.placement.message is None
+            else ask.placement.shown_revision,
+            left=_left(ask.to_retire, opaque),
+            before=None,
+        ),
         copies=tuple(
-            copy for copy in ask.copies if (copy.surface or ask.destination.surface) in opaque
+            copy
+            for copy in ask.copies
+            if (copy.surface or ask.placement.destination.surface) in opaque
         ),
         handed_to=(),
-        handed_over=None,
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.
-        shown_revision=revision if ask.message is None else ask.shown_revision,
         outcome=replace(ask.outcome, message=None, ended_by=_person(ask.outcome.ended_by, opaque)),
         acted_by=None,
         updated_at=at,
         opened=UNOPENED,
-        left=_left(ask.to_retire, opaque),
-        before=None,
         accounts_refused=0,
         asides=(),
         uncollected=False,

@@ -13,6 +13,7 @@ from answerback.core.ask import (
     Change,
     Destination,
     PlaceBefore,
+    Placement,
     RecordEntry,
     restart_reminders,
 )
@@ -24,20 +25,26 @@ def escalate(ask: Ask, at: float) -> Change | None:
     escalation = ask.escalation
     if escalation is None or ask.escalated:
         return None
-    responders = tuple(dict.fromkeys((*ask.responders, *escalation.responders)))
-    confirmers, elsewhere = escalation.confirmers, escalation.confirmers_elsewhere
-    if not confirmers and not elsewhere:
-        confirmers, elsewhere = ask.confirmers, ask.confirmers_elsewhere
+    place = ask.placement
+    responders = tuple(dict.fromkeys((*place.responders, *escalation.responders)))
     escalated = replace(
-        ask, responders=responders, escalated=True, revision=ask.revision + 1, updated_at=at
+        ask,
+        placement=replace(place, responders=responders),
+        escalated=True,
+        revision=ask.revision + 1,
+        updated_at=at,
     )
-    if escalation.to is not None and escalation.to != ask.destination:
-        escalated = replace(
-            move(escalated, escalation.to, before=ask),
+    if escalation.to is not None and escalation.to != place.destination:
+        confirmers, elsewhere = escalation.confirmers, escalation.confirmers_elsewhere
+        if not confirmers and not elsewhere:
+            confirmers, elsewhere = place.confirmers, place.confirmers_elsewhere
+        there = replace(
+            place,
             responders=escalation.responders or _recipients(escalation.to) or responders,
             confirmers=confirmers,
             confirmers_elsewhere=elsewhere,
         )
+        escalated = move(replace(escalated, placement=there), escalation.to, before=ask)
     entry = RecordEntry(
         at=at,
         kind="note",
@@ -63,24 +70,27 @@ def skip_escalation(ask: Ask, at: float, why: str) -> Change | None:
 def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
     """Send an ask that its owner could not be shown to their next account; None: there is none, or it was shown."""
     others = ask.request.other_accounts[ask.accounts_refused :]
-    if ask.seen or not others:
+    if ask.placement.seen or not others:
         return None
     account = others[0]
     sent = replace(
         ask,
-        destination=account.destination,
-        responders=account.responders,
-        confirmers=account.confirmers,
-        confirmers_elsewhere=account.confirmers_elsewhere,
-        message=None,
-        thread=None,
-        shown_revision=0,
+        placement=replace(
+            ask.placement,
+            destination=account.destination,
+            responders=account.responders,
+            confirmers=account.confirmers,
+            confirmers_elsewhere=account.confirmers_elsewhere,
+            message=None,
+            thread=None,
+            shown_revision=0,
+        ),
         accounts_refused=ask.accounts_refused + 1,
         revision=ask.revision + 1,
         updated_at=at,
     )
     body: dict[str, JsonValue] = {
-        "not_reached": _place_json(ask.destination),
+        "not_reached": _place_json(ask.placement.destination),
         "reason": why,
         "sent_to": _place_json(account.destination),
     }
@@ -94,44 +104,36 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
         before: the ask before anything about it changed; None: this ask.
         by: who handed it over; None: it is escalated.
     """
-    before = before or ask
-    first_seen = ask.first_seen
-    if first_seen is None and ask.seen:
-        first_seen = ask.created_at if ask.seen_since is None else ask.seen_since
+    before, place = before or ask, ask.placement
+    first_seen = place.first_seen
+    if first_seen is None and place.seen:
+        first_seen = ask.created_at if place.seen_since is None else place.seen_since
+    left = None
+    if place.message:
+        left = AbandonedMessage(
+            destination=place.destination,
+            message=place.message,
+            thread=place.thread,
+            since=place.seen_since,
+        )
     return replace(
         ask,
-        destination=to,
-        message=None,
-        thread=None,
-        shown_revision=0,
-        seen=False,
-        seen_since=None,
-        first_seen=first_seen,
-        opened=UNOPENED,
-        left=AbandonedMessage(
-            destination=ask.destination,
-            message=ask.message,
-            thread=ask.thread,
-            since=ask.seen_since,
-        )
-        if ask.message
-        else None,
-        before=PlaceBefore(
-            destination=before.destination,
-            message=before.message,
-            thread=before.thread,
-            responders=before.responders,
-            confirmers=before.confirmers,
-            confirmers_elsewhere=before.confirmers_elsewhere,
-            seen=before.seen,
-            seen_since=before.seen_since,
-            first_seen=before.first_seen,
-            left=before.left,
-            revision=before.revision,
-            opened=before.opened,
-            handed_over=before.handed_over,
-            by=by,
+        placement=Placement(
+            destination=to,
+            responders=place.responders,
+            confirmers=place.confirmers,
+            confirmers_elsewhere=place.confirmers_elsewhere,
+            handed_over=place.handed_over,
+            first_seen=first_seen,
+            left=left,
+            before=PlaceBefore(
+                placement=replace(before.placement, shown_revision=0, before=None),
+                revision=before.revision,
+                opened=before.opened,
+                by=by,
+            ),
         ),
+        opened=UNOPENED,
     )
 
 
@@ -140,11 +142,11 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
 
     Who handed it over is told at once, as by a reminder. An escalation is not repeated.
     """
-    before = ask.before
+    before = ask.placement.before
     assert before is not None, f"{ask.id} is not being moved"
     back = replace(_put_back(ask, before), revision=ask.revision + 1, updated_at=at)
     if before.by is not None and ask.open:
-        giver = (before.destination.user or before.by.user_id,)
+        giver = (before.placement.destination.user or before.by.user_id,)
         back = replace(back, handed_to=giver, returned=True, **restart_reminders(ask, at))
     return Change(back, (_return_entry(ask, at, why),))
 
@@ -154,46 +156,35 @@ def return_to_act(ask: Ask, at: float) -> Change:
 
     Their action makes the next revision. A message that was just being posted at the new place becomes a note.
     """
-    before = ask.before
+    before = ask.placement.before
     assert before is not None, f"{ask.id} is not being moved"
-    back = _put_back(ask, before)
-    if ask.message is not None:
-        left = AbandonedMessage(destination=ask.destination, message=ask.message, thread=ask.thread)
-        back = replace(back, left=left)
+    back, there = _put_back(ask, before), ask.placement
+    if there.message is not None:
+        left = AbandonedMessage(
+            destination=there.destination, message=there.message, thread=there.thread
+        )
+        back = replace(back, placement=replace(back.placement, left=left))
     why = "somebody acted where it was before it was shown there"
     return Change(back, (_return_entry(ask, at, why),))
 
 
 def as_still_open(ask: Ask) -> Ask | None:
     """Return an ask as people still see it where it was, while it is being moved; None: it is not."""
-    before = ask.before
+    before = ask.placement.before
     if before is None or not ask.open:
         return None
     return replace(_put_back(ask, before), revision=before.revision)
 
 
 def _put_back(ask: Ask, before: PlaceBefore) -> Ask:
-    return replace(
-        ask,
-        destination=before.destination,
-        message=before.message,
-        thread=before.thread,
-        responders=before.responders,
-        confirmers=before.confirmers,
-        confirmers_elsewhere=before.confirmers_elsewhere,
-        seen=before.seen,
-        seen_since=before.seen_since,
-        first_seen=before.first_seen,
-        left=before.left,
-        before=None,
-        shown_revision=0,
-        opened=before.opened,
-        handed_over=before.handed_over,
-    )
+    return replace(ask, placement=before.placement, opened=before.opened)
 
 
 def _return_entry(ask: Ask, at: float, why: str) -> RecordEntry:
-    body: dict[str, JsonValue] = {"returned_from": _place_json(ask.destination), "reason": why}
+    body: dict[str, JsonValue] = {
+        "returned_from": _place_json(ask.placement.destination),
+        "reason": why,
+    }
     return RecordEntry(at=at, kind="note", body=body)
 
 
@@ -214,20 +205,29 @@ def _recipients(destination: Destination) -> tuple[str, ...]:
 
 def as_left_behind(ask: Ask) -> Ask:
     """Return an ask that has moved as people see it where it was before."""
-    left = ask.left
+    left = ask.placement.left
     assert left is not None, f"{ask.id} has not moved"
-    place = replace(ask, destination=left.destination, message=left.message, thread=left.thread)
-    return replace(place, seen_since=left.since)
+    place = replace(
+        ask.placement,
+        destination=left.destination,
+        message=left.message,
+        thread=left.thread,
+        seen_since=left.since,
+    )
+    return replace(ask, placement=place)
 
 
 def is_left_behind(ask: Ask) -> bool:
     """Whether this is an ask as people see it where it was before."""
-    return ask.left is not None and ask.left.destination == ask.destination
+    return (
+        ask.placement.left is not None
+        and ask.placement.left.destination == ask.placement.destination
+    )
 
 
 def may_have_been_left_open(ask: Ask, at: float) -> bool:
     """Whether people may have seen the ask as open where it was before, at a time of the platform's clock."""
-    left = ask.left
+    left = ask.placement.left
     if left is None or (left.since is not None and at <= left.since):
         return False
     return left.until is None or at <= left.until

@@ -43,7 +43,7 @@ def people_to_choose(ask: Ask, people: People) -> tuple[str, ...] | None:
     listed = takers_of(ask)
     if listed is None or ANYONE not in (ceiling_of(ask) or ()):
         return listed
-    known = (people.ids_on(name, ask.destination.surface) for name in people.accounts)
+    known = (people.ids_on(name, ask.placement.destination.surface) for name in people.accounts)
     return tuple(dict.fromkeys((*listed, *(each for ids in known for each in ids))))
 
 
@@ -57,12 +57,12 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
 
     Who has answered or confirmed has nothing left to confirm.
     """
-    if ask.is_copy and ask.destination.user is not None:
-        return (ask.destination.user,)
+    if ask.is_copy and ask.placement.destination.user is not None:
+        return (ask.placement.destination.user,)
     if ask.handed_to and number == ask.reminded_before:
         return ask.handed_to
     done = ask.walk.decided_by if ask.confirming else ()
-    ids = {each.user_id for each in done if each.surface == ask.destination.surface}
+    ids = {each.user_id for each in done if each.surface == ask.placement.destination.surface}
     return tuple(each for each in ask.waits_for if each not in ids)
 
 
@@ -70,16 +70,21 @@ def apply_hand_over(
     ask: Ask, to: tuple[str, ...], *, at: float, by: Person, name: str | None = None
 ) -> Change:
     """Hand an open ask over to the person who has these ids on its surface, and perhaps a name that is known."""
-    place = ask.destination
+    place = ask.placement.destination
     handed = replace(
         ask,
-        responders=tuple(dict.fromkeys((*ask.responders, *to))),
+        placement=replace(
+            ask.placement,
+            responders=tuple(dict.fromkeys((*ask.placement.responders, *to))),
+            handed_over=HandedOver(
+                by=by, to=Person(surface=place.surface, user_id=to[0], name=name)
+            ),
+        ),
         revision=ask.revision + 1,
         updated_at=at,
         acted_by=by,
         acted_revision=ask.revision + 1,
         handed_to=() if place.user else to,  # a direct message is its own notification
-        handed_over=HandedOver(by=by, to=Person(surface=place.surface, user_id=to[0], name=name)),
         returned=False,
         **restart_reminders(ask, at),
     )

@@ -1,100 +1,18 @@
-"""What an agent asked for and gets, where it is shown, and whom it goes to when nobody answers. Values only."""
+"""What an agent asked for and gets, and whom the ask goes to when nobody answers. Values only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
-from answerback.core.asides import UNOPENED, QuestionOpening
 from answerback.core.form import Form
 from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
-from answerback.core.person import FrozenModel, Person, StrictDataclass
+from answerback.core.person import FrozenModel
+from answerback.core.placement import Destination
 
 DEFAULT_ASKER: Final = UNKNOWN_ASKER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination(StrictDataclass):
-    """Where to show an ask: a surface, and on it a channel (and thread) or a person."""
-
-    surface: str
-    channel: str | None = None
-    thread: str | None = None
-    user: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread(StrictDataclass):
-    """The thread that an ask is shown in; ``url`` links to it."""
-
-    channel: str | None = None
-    id: str | None = None
-    url: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmerCopy(StrictDataclass):
-    """The copy of an ask that a person who may confirm its answers has in their own chat."""
-
-    user: str
-    surface: str | None = None
-    """The surface of that chat; None: that of the ask (earlier versions knew no other)."""
-    message: dict[str, JsonValue] | None = None
-    """The surface's reference to the copy; None until it is posted."""
-    thread: Thread | None = None
-    shows: tuple[int, bool, int, float | None] | None = None
-    """What it shows: see `answerback.core.ask.Ask.rendered_state`."""
-    unreachable: bool = False
-    """Whether the platform lets nobody write to them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandedOver(StrictDataclass):
-    """Who handed an ask over last, and to whom."""
-
-    by: Person
-    to: Person
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbandonedMessage(StrictDataclass):
-    """A live message left behind by an escalation: visible ``since`` a time of the platform's clock, if that is known,
-    and a note since ``until`` at the latest; None: it has yet to become one."""
-
-    destination: Destination
-    message: dict[str, JsonValue]
-    thread: Thread | None = None
-    since: float | None = None
-    until: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlaceBefore(StrictDataclass):
-    """Where an ask was, and who could act there, until people can see it where it has moved to.
-
-    If it cannot be shown there, it returns.
-    """
-
-    destination: Destination
-    message: dict[str, JsonValue] | None
-    thread: Thread | None
-    responders: tuple[str, ...]
-    confirmers: tuple[str, ...]
-    confirmers_elsewhere: tuple[str, ...] = ()
-    seen: bool
-    seen_since: float | None
-    first_seen: float | None
-    left: AbandonedMessage | None
-    revision: int = 0
-    """The revision that its message there shows."""
-    opened: QuestionOpening = UNOPENED
-    handed_over: HandedOver | None = None
-    """The hand over that held there."""
-    by: Person | None = None
-    """Who handed it over; None: it was escalated."""
 
 
 class Escalation(FrozenModel):

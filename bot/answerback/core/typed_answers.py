@@ -56,7 +56,7 @@ def check_not_too_early(
     since = since if ask.opened.shown is None else ask.opened.shown
     summary = labels.confirm_title if ask.confirming else labels.review_title
     question = (ask.question.text if ask.question else summary)[:_QUESTION_CHARS]
-    if since is None and ask.shown_revision < ask.revision:
+    if since is None and ask.placement.shown_revision < ask.revision:
         return UnclearText(labels.text_before_shown.format(question=question))
     if at is None or since is None:
         return UnclearText(labels.text_untimed)
@@ -65,9 +65,11 @@ def check_not_too_early(
 
 def may_have_looked_open(ask: Ask, at: float) -> bool:
     """Whether people may have seen the ask as open at a time of the platform's clock, whatever has happened since."""
-    if not ask.message or (ask.seen_since is not None and at <= ask.seen_since):
+    if not ask.placement.message or (
+        ask.placement.seen_since is not None and at <= ask.placement.seen_since
+    ):
         return False
-    if ask.open or ask.shown_revision < ask.revision:
+    if ask.open or ask.placement.shown_revision < ask.revision:
         return True
     if ask.opened.shown is None:
         return at <= ask.updated_at + _UNKNOWN_SECONDS

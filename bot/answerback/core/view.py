@@ -26,8 +26,8 @@ from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import takers_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
+from answerback.core.placement import HandedOver
 from answerback.core.question_markdown import MARKS, divide, is_markdown
-from answerback.core.request import HandedOver
 from answerback.core.too_late import can_try_again
 from answerback.core.typed_text import fold
 from answerback.core.walker import GivenAnswer, Person, Phase
@@ -259,7 +259,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         confirmation=_confirmation(ask, labels) if ask.confirming else None,
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
-        handed_over=ask.handed_over if ask.open else None,
+        handed_over=ask.placement.handed_over if ask.open else None,
         takers=takers_of(ask) if ask.request.ceiling is not None else None,
         grants=_grants(ask),
         grant=ask.grant,
@@ -311,7 +311,7 @@ def _ended_unconfirmed(ask: Ask) -> bool:
 
 
 def _responders(ask: Ask) -> tuple[str, ...]:
-    person = ask.destination.user
+    person = ask.placement.destination.user
     alone = person is not None and ask.waits_for in {(person,), (ANYONE,)}
     return () if alone or not ask.open else ask.waits_for
 

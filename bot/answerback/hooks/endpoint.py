@@ -355,7 +355,11 @@ def _is_text(value: object) -> bool:
 
 
 def _describe_open(ask: Ask) -> str:
-    where = f" at {ask.thread.url}" if ask.thread and ask.thread.url else ""
+    where = (
+        f" at {ask.placement.thread.url}"
+        if ask.placement.thread and ask.placement.thread.url
+        else ""
+    )
     return (
         f"The question stays open{where} ({ask.id}). Do not assume an answer: continue with work that does not depend "
         "on it, or stop and say what you are waiting for."

@@ -30,22 +30,25 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     showed it at the same time, nobody knows which was last. An empty message means that there is none.
     """
     thread = shown.thread if shown.thread != Thread() else None
-    if latest.destination != of.destination:
-        left, before = latest.left, latest.before
-        if before is not None and before.destination == of.destination:
-            seen = before.seen or shown.revision == of.revision
-            before = replace(before, message=dict(shown.message) or None, thread=thread, seen=seen)
-        return replace(
-            latest,
-            before=before,
-            left=AbandonedMessage(
-                destination=of.destination,
-                message=dict(shown.message),
+    place = latest.placement
+    if place.destination != of.placement.destination:
+        left, before = place.left, place.before
+        if before is not None and before.placement.destination == of.placement.destination:
+            there = replace(
+                before.placement,
+                message=dict(shown.message) or None,
                 thread=thread,
-                since=shown.at if left is None else left.since,
-            ),
+                seen=before.placement.seen or shown.revision == of.revision,
+            )
+            before = replace(before, placement=there)
+        left = AbandonedMessage(
+            destination=of.placement.destination,
+            message=dict(shown.message),
+            thread=thread,
+            since=shown.at if left is None else left.since,
         )
-    if shown.revision < latest.shown_revision:
+        return replace(latest, placement=replace(place, before=before, left=left))
+    if shown.revision < place.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = latest.rendered_state[1:] != of.rendered_state[1:]
     is_outdated = latest.may_have_copies and bool(outdated_copies(latest))
@@ -53,19 +56,19 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     opened = latest.opened
     if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
         opened = replace(opened, shown=shown.at)
-    seen = latest.seen or (shown.revision == of.revision and bool(shown.message))
+    seen = place.seen or (shown.revision == of.revision and bool(shown.message))
     reference = dict(shown.message) or None
-    return replace(
-        latest,
+    place = replace(
+        place,
         shown_revision=min(shown.revision, latest.revision - needs_update),
         seen=seen,
-        seen_since=shown.at if seen and not latest.seen else latest.seen_since,
-        before=None if shown.revision == of.revision else latest.before,
+        seen_since=shown.at if seen and not place.seen else place.seen_since,
+        before=None if shown.revision == of.revision else place.before,
         # Reuse the same objects if an edit changed nothing in them: a store writes only what is new.
-        message=latest.message if reference == latest.message else reference,
-        thread=latest.thread if thread == latest.thread else thread,
-        opened=opened,
+        message=place.message if reference == place.message else reference,
+        thread=place.thread if thread == place.thread else thread,
     )
+    return replace(latest, placement=place, opened=opened)
 
 
 def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[None]:
@@ -73,16 +76,18 @@ def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[N
 
     Nothing is noted if that message has been shown once more in the meantime.
     """
-    left = latest.left if latest else None
-    if latest is None or left is None or left != retired.left:
+    left = latest.placement.left if latest else None
+    if latest is None or left is None or left != retired.placement.left:
         return Decision(None, None)
-    return Decision(Write(replace(latest, left=replace(left, until=until))), None)
+    place = replace(latest.placement, left=replace(left, until=until))
+    return Decision(Write(replace(latest, placement=place)), None)
 
 
 def mark_outdated(ask: Ask) -> Ask:
     """Return the ask marked for showing again, because its live message does not show what was noted."""
-    shown = min(ask.shown_revision, ask.revision - 1)
-    return replace(ask, missed=ask.missed + 1, shown_revision=shown)
+    shown = min(ask.placement.shown_revision, ask.revision - 1)
+    place = replace(ask.placement, shown_revision=shown)
+    return replace(ask, placement=place, missed=ask.missed + 1)
 
 
 def keep_intervals(ask: Ask, set_back: float) -> Ask:
@@ -94,16 +99,18 @@ def keep_intervals(ask: Ask, set_back: float) -> Ask:
     if ask.expires_at is None:
         return kept
     kept = replace(kept, expires_at=ask.expires_at - set_back)
-    return mark_outdated(kept) if ask.message is not None else kept
+    return mark_outdated(kept) if ask.placement.message is not None else kept
 
 
 def replace_channel_id(ask: Ask, old: str, new: str) -> Ask:
     """Return the ask with its channel's id replaced. A message that is being shown meanwhile still belongs to it."""
-    if ask.message is None:
-        channel = new if ask.destination.channel == old else ask.destination.channel
-        return replace(ask, destination=replace(ask.destination, channel=channel))
-    message = {key: new if value == old else value for key, value in ask.message.items()}
-    thread = ask.thread
+    place = ask.placement
+    if place.message is None:
+        channel = new if place.destination.channel == old else place.destination.channel
+        there = replace(place.destination, channel=channel)
+        return replace(ask, placement=replace(place, destination=there))
+    message = {key: new if value == old else value for key, value in place.message.items()}
+    thread = place.thread
     if thread is not None and thread.channel == old:
         thread = replace(thread, channel=new)
-    return replace(ask, message=message, thread=thread)
+    return replace(ask, placement=replace(place, message=message, thread=thread))

@@ -148,7 +148,7 @@ class AskSearch(Protocol):
 def may_wait_for(ask: Ask, accounts: Sequence[Account]) -> bool:
     """Whether those who may answer or confirm include this person, a group or anyone: the test of
     `AskSearch.list_for_responder`."""
-    ids = [user_id for surface, user_id in accounts if surface == ask.destination.surface]
+    ids = [user_id for surface, user_id in accounts if surface == ask.placement.destination.surface]
     named = {*ids, ANYONE}
     if is_account_elsewhere(ask, accounts):
         return True

@@ -222,7 +222,7 @@ def empty_inbox(
     """
     if not open_to_anyone:
         return escape(labels.inbox_empty)
-    places = list(dict.fromkeys(place(ask.destination) for ask in open_to_anyone))
+    places = list(dict.fromkeys(place(ask.placement.destination) for ask in open_to_anyone))
     more = ["…"] if len(places) > MAX_NAMED_IN_NOTE else []
     count = len(open_to_anyone)
     return fill(

@@ -174,7 +174,7 @@ def _attributes(ask: Ask, more: Mapping[str, str]) -> dict[str, str]:
     about = {
         "ask_id": ask.id,
         "dialect": ask.request.dialect,
-        "surface": ask.destination.surface,
+        "surface": ask.placement.destination.surface,
         "status": ask.status.value,
         **more,
     }

@@ -96,7 +96,11 @@ class ChangeCommitter:
         """
         ask, entries = change.ask, change.entries
         # Once it is shown, an ask stays on its surface: people who see it can still answer it.
-        reachable = reached or ask.message is not None or self.is_up(ask.destination.surface)
+        reachable = (
+            reached
+            or ask.placement.message is not None
+            or self.is_up(ask.placement.destination.surface)
+        )
         if reachable and not self.rules.tools:
             return change  # the configuration has no rules: people are asked
         while (question := ask.question) is not None and not ask.inquiring:
@@ -138,9 +142,9 @@ class ChangeCommitter:
     ) -> Write:
         """What one transaction stores for a change of the ask ``before``, including its webhook and pushes."""
         ask = change.ask
-        surface = self.surfaces.get(ask.destination.surface)
+        surface = self.surfaces.get(ask.placement.destination.surface)
         if surface is None or not surface.live or ask.inquiring:
-            ask = replace(ask, shown_revision=ask.revision)
+            ask = replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))
         deliveries: tuple[Delivery, ...] = ()
         if ask.request.callback is not None:
             deliveries = record_wire.build_webhooks(ask, change.entries, at)
@@ -171,7 +175,7 @@ class ChangeCommitter:
             logger.info("An ask has ended", extra=extra)
             self.hooks.ended(ask)
         self.signals.notify(ask)
-        if ask.shown_revision < ask.revision or ask.to_retire is not None:
+        if ask.placement.shown_revision < ask.revision or ask.to_retire is not None:
             self.hooks.show(ask)
         if write.deliveries:
             self.hooks.deliver()
@@ -192,9 +196,9 @@ _Decide = Callable[[Intent, Actor, Taker | None, float, Ask | None], _Decided]
 
 def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
-    named = (ask.waits_for, ask.confirmers_elsewhere)
+    named = (ask.waits_for, ask.placement.confirmers_elsewhere)
     waits = (named, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
-    return (ask.destination.surface, *waits) if ask.open else None
+    return (ask.placement.destination.surface, *waits) if ask.open else None
 
 
 def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
@@ -356,7 +360,7 @@ class AskActions:
     def _decide(
         self, intent: Intent, actor: Actor, taker: Taker | None, now: float, ask: Ask | None
     ) -> _Decided:
-        if ask is None or intent.surface not in {None, ask.destination.surface}:
+        if ask is None or intent.surface not in {None, ask.placement.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND, ask))
         actor = self._where_asked(actor, ask)
         action = intent.wanted
@@ -371,7 +375,7 @@ class AskActions:
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action, row = resolved, TABLE[type(resolved)]
-        surface = self._commits.surfaces.get(ask.destination.surface)
+        surface = self._commits.surfaces.get(ask.placement.destination.surface)
         situation = Situation(ask, actor, taker, now, self._commits.people, surface)
         change = decisions.decide(action, row, situation)
         if change is None:
@@ -389,7 +393,7 @@ class AskActions:
             shown_again = change._replace(ask=mark_outdated(change.ask))
             return self._commits.build_write(shown_again, now)._replace(deliveries=())
         if row.moves_on:
-            reached = by.surface == ask.destination.surface and by.via is None
+            reached = by.surface == ask.placement.destination.surface and by.via is None
             change = self._commits.apply_routing(change, now, reached=reached)
         memory = None
         if isinstance(action, Answer) and action.remember:
@@ -398,7 +402,7 @@ class AskActions:
 
     def _where_asked(self, actor: Actor, ask: Ask) -> Actor:
         """Return a person with their ids where the ask is now: it may have moved since they wanted to act."""
-        here = ask.destination.surface
+        here = ask.placement.destination.surface
         if actor.person.surface == here and actor.ids is None:
             return actor
         if actor.ids is None and actor.person.via is None:
@@ -412,13 +416,13 @@ class AskActions:
         if not ask.open and not row.is_for_ended:
             return Rejected(RejectReason.ENDED, ask)
         if (
-            ask.confirmers_elsewhere
+            ask.placement.confirmers_elsewhere
             and row.who is not Who.RESPONDERS
             and may_act.confirms_from_elsewhere(actor, ask, self._commits.people)
         ):
             return self._refused_as_outdated(intent, ask)
         if actor.ids == ():
-            problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)
+            problem = refusals.NOT_IN_DIRECTORY.problem(ask.placement.destination.surface)
             return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
         actors = may_act.admitted(ask, intent.place, row.who is Who.RESPONDERS)
         missing = None if _is_named(actor, actors) else missing_groups(actors, actor)

@@ -43,7 +43,9 @@ def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | N
     updated = replace(ask, attended_for=until, unattended=attended is False)
     if ask.unattended != updated.unattended:
         # The same revision is shown again, so that no responder is interrupted.
-        updated = replace(updated, shown_revision=ask.revision - 1)
+        updated = replace(
+            updated, placement=replace(updated.placement, shown_revision=ask.revision - 1)
+        )
     return Change(updated, ())
 
 

@@ -160,9 +160,9 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "repaired": [*ask.request.repaired],
         "asked_by": shown.label,
         "origin": _origin(ask),
-        "surface": ask.destination.surface,
+        "surface": ask.placement.destination.surface,
         "thread": _thread(ask),
-        "responders": [*ask.responders],
+        "responders": [*ask.placement.responders],
         "prompt": prompt_body(
             shown, secret=secret, hides_question=bool(view.prompt and not shown.prompt)
         ),
@@ -227,7 +227,7 @@ def _origin(ask: Ask) -> OriginBody:
 
 
 def _thread(ask: Ask) -> ThreadBody | None:
-    thread, destination = ask.thread, ask.destination
+    thread, destination = ask.placement.thread, ask.placement.destination
     if thread is None and destination.channel is None:
         return None
     return {

@@ -123,7 +123,9 @@ class Grants:
             is_trusted = grant.at >= since and covers(grant, ask.request.grants, ask.created_at)
             if is_trusted and await self._may_still_answer(grant, ask):
                 place = await self._place(grant, ask)
-                change = granting.use(replace(ask, destination=place), grant)
+                change = granting.use(
+                    replace(ask, placement=replace(ask.placement, destination=place)), grant
+                )
                 if change is not None:
                     change = change._replace(entries=(*write.entries, *change.entries))
                     return self._commits.build_write(change, ask.created_at)
@@ -131,9 +133,9 @@ class Grants:
 
     async def _place(self, grant: Grant, ask: Ask) -> Destination:
         """Return where people read that a grant was used: in the thread where it was made, if that is at hand."""
-        made_in, to = await self._store.asks.get(grant.ask_id), ask.destination
-        thread = made_in.thread if made_in is not None else None
-        is_beside = made_in is not None and made_in.destination == to
+        made_in, to = await self._store.asks.get(grant.ask_id), ask.placement.destination
+        thread = made_in.placement.thread if made_in is not None else None
+        is_beside = made_in is not None and made_in.placement.destination == to
         if thread is None or thread.id is None or not is_beside or to.channel is None:
             return to
         return to if to.thread else replace(to, thread=thread.id)
@@ -142,7 +144,7 @@ class Grants:
         if await self._credential_of(grant.by) != grant.credential:
             return False
         people, surfaces = self._commits.people, self._commits.surfaces
-        return await is_among(ask.responders, ask, grant.by, people, surfaces) is True
+        return await is_among(ask.placement.responders, ask, grant.by, people, surfaces) is True
 
     async def _check_clock(self) -> float:
         """Return from when on the clock can be trusted: it may have been set back, also while no service ran.

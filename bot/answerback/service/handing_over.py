@@ -50,13 +50,13 @@ def decide_hand_over(
         surface: where it is asked.
         taker: the person who was looked up last; None: nobody was.
     """
-    ids = normalize_responders((action.to,), ask.destination.surface, people) or ()
+    ids = normalize_responders((action.to,), ask.placement.destination.surface, people) or ()
     ceiling = ceiling_of(ask)
     if ceiling is None:
         return _rejected(ask, refusals.NO_CEILING)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
-    there = Person(surface=ask.destination.surface, user_id=ids[0])
+    there = Person(surface=ask.placement.destination.surface, user_id=ids[0])
     if taker is None or account_id(taker.actor.person) != account_id(there):
         return NeedsPerson(ask, ids[0])  # an ask that has moved meanwhile has other people
     if taker.is_person is False:
@@ -78,8 +78,8 @@ def decide_hand_over(
 async def look_up_taker(surfaces: Mapping[str, Surface], needed: NeedsPerson) -> Taker | None:
     """Ask the platform for the person to whom an ask is to be handed over; None: it cannot say now."""
     ask, user_id = needed.ask, needed.user_id
-    surface = surfaces.get(ask.destination.surface)
-    person = Person(surface=ask.destination.surface, user_id=user_id)
+    surface = surfaces.get(ask.placement.destination.surface)
+    person = Person(surface=ask.placement.destination.surface, user_id=user_id)
     if surface is None or not isinstance(surface, SupportsPeople):
         return Taker(Actor(person), None)
     try:
@@ -96,7 +96,7 @@ def _refusal(
     ask: Ask, actor: Actor, ids: tuple[str, ...], people: People
 ) -> refusals.Refusal | None:
     """Return why an ask cannot be handed over to whoever has these ids, whatever its route lists."""
-    place = ask.destination
+    place = ask.placement.destination
     if not ids or place.user in ids or not all(_is_other(each, ask, actor, people) for each in ids):
         return refusals.NOT_A_TAKER
     return refusals.STILL_MOVING if place.user is not None and ask.is_moving else None
@@ -111,17 +111,17 @@ def _is_known(
     """
     if taker.is_person and taker.actor.person.user_id == user_id:
         return True
-    person = Person(surface=ask.destination.surface, user_id=user_id)
+    person = Person(surface=ask.placement.destination.surface, user_id=user_id)
     if people.name_of(person) is not None:
         return True
-    if surface is None or not surface.live or ask.destination.user is not None:
+    if surface is None or not surface.live or ask.placement.destination.user is not None:
         return False
     return surface.destination_problem(Destination(surface=surface.name, user=user_id)) is None
 
 
 def _is_other(user_id: str, ask: Ask, actor: Actor, people: People) -> bool:
     """Whether an id is that of one person, another one than the actor."""
-    person = Person(surface=ask.destination.surface, user_id=user_id)
+    person = Person(surface=ask.placement.destination.surface, user_id=user_id)
     is_person = bool(user_id.strip()) and not is_collective(user_id)
     return is_person and not people.is_same(actor.person, person)
 

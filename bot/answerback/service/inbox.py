@@ -53,7 +53,9 @@ class Inbox:
         while len(found) < limit:
             page = await self.search.list_for_responder([(surface, "")], after, limit)
             found += [
-                ask for ask in page.rows if ANYONE in ask.waits_for and ask.destination.channel
+                ask
+                for ask in page.rows
+                if ANYONE in ask.waits_for and ask.placement.destination.channel
             ]
             after = page.after
             if after is None:
@@ -108,7 +110,9 @@ async def _with_groups(
 ) -> Actor:
     """Return the actor with those groups looked up that asks on their surface wait for."""
     person = actor.person
-    waited_for = (ask.waits_for for ask in shown if ask.destination.surface == person.surface)
+    waited_for = (
+        ask.waits_for for ask in shown if ask.placement.destination.surface == person.surface
+    )
     groups = frozenset(name[1:] for names in waited_for for name in names if name.startswith("@"))
     if not (unknown := groups - actor.groups_known):
         return actor
@@ -126,7 +130,7 @@ def concerns(ask: Ask, person: Person, people: People) -> bool:
 
 def was_asked(ask: Ask, person: Person, people: People) -> bool:
     """Whether a person, by any of their accounts, is among those who answer or confirm an ask, without any group."""
-    if ask.confirmers_elsewhere and is_account_elsewhere(ask, people.accounts_of(person)):
+    if ask.placement.confirmers_elsewhere and is_account_elsewhere(ask, people.accounts_of(person)):
         return True
     actors = map(_actor_with, people.accounts_of(person))
     return any(_is_named(ask, ask.participants, each) for each in actors)
@@ -159,7 +163,7 @@ def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
 
 
 def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:
-    user_id, to = actor.person.user_id, ask.destination
+    user_id, to = actor.person.user_id, ask.placement.destination
     if actor.person.surface != to.surface:
         return False
     if not {user_id, *(f"@{group}" for group in actor.groups)}.isdisjoint(named):

@@ -169,8 +169,13 @@ def _note_collected(
     revision."""
     if ask is None or ask.erased_at is not None or ask.uncollected is (at is None):
         return Decision(None, None)
-    shown = ask.shown_revision if ask.message is None else ask.revision - 1
-    recorded = replace(ask, uncollected=at is None, collected_at=at, shown_revision=shown)
+    shown = ask.placement.shown_revision if ask.placement.message is None else ask.revision - 1
+    recorded = replace(
+        ask,
+        uncollected=at is None,
+        collected_at=at,
+        placement=replace(ask.placement, shown_revision=shown),
+    )
     write = Write(recorded, seen=state)
     return Decision(write, write)
 

@@ -80,7 +80,7 @@ class ShownAsks:
         for ask_id in await self.store.messages.list_outdated(10 * _PAGE):
             with suppress(UnreadableRowError):  # showing it logs the error
                 ask = await self.store.asks.get(ask_id)
-                if ask is not None and ask.destination.surface == surface:
+                if ask is not None and ask.placement.destination.surface == surface:
                     yield ask
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
@@ -97,9 +97,9 @@ class ShownAsks:
         at = self.clock.now()
 
         def decide(ask: Ask | None) -> Decision[Ask | None]:
-            if ask is None or ask.message is None or (deleted and not ask.open):
+            if ask is None or ask.placement.message is None or (deleted and not ask.open):
                 return Decision(None, None)
-            shown = ask.shown_revision >= ask.revision
+            shown = ask.placement.shown_revision >= ask.revision
             if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
                 return Decision(None, None)
             outdated = mark_outdated(ask) if shown or deleted else ask
@@ -121,7 +121,10 @@ class ShownAsks:
                 await self.store.asks.change(ask.id, decide_outdated)
                 self.hooks.show(ask)
         async for ask in self.each_outdated(surface):
-            places = {ask.destination.channel, (ask.message or {}).get("channel")}
+            places = {
+                ask.placement.destination.channel,
+                (ask.placement.message or {}).get("channel"),
+            }
             if not places.isdisjoint(channels):
                 self.hooks.show(ask)
 
@@ -129,14 +132,22 @@ class ShownAsks:
         at = self.clock.now()
 
         def decide(ask: Ask | None) -> Decision[Ask | None]:
-            if ask is None or ask.seen or not ask.open:
+            if ask is None or ask.placement.seen or not ask.open:
                 return Decision(None, None)
-            return Decision(Write(replace(ask, seen=True, seen_since=at)), ask)
+            return Decision(
+                Write(
+                    replace(
+                        ask,
+                        placement=replace(ask.placement, seen=True, seen_since=at),
+                    )
+                ),
+                ask,
+            )
 
         for each in asks:
-            if each.open and not each.seen:
+            if each.open and not each.placement.seen:
                 ask, _ = await self.store.asks.change(each.id, decide)
-                if ask is not None and ask.first_seen is None:
+                if ask is not None and ask.placement.first_seen is None:
                     self.hooks.shown(ask, at - ask.created_at + ask.set_back)
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
@@ -148,13 +159,17 @@ class ShownAsks:
 
 def decide_outdated(ask: Ask | None) -> Decision[None]:
     """Decide that a message which counts as up to date may not be."""
-    is_shown = ask is not None and ask.message is not None and ask.shown_revision >= ask.revision
+    is_shown = (
+        ask is not None
+        and ask.placement.message is not None
+        and ask.placement.shown_revision >= ask.revision
+    )
     return Decision(Write(mark_outdated(ask)) if ask is not None and is_shown else None, None)
 
 
 def decide_returned(ask: Ask | None) -> Decision[None]:
     """Decide that an ask which ended before it was shown at its new place is shown where it was."""
-    if ask is None or ask.open or ask.before is None:
+    if ask is None or ask.open or ask.placement.before is None:
         return Decision(None, None)
     change = undo_move(ask, ask.updated_at, "it ended before it was shown there")
     return Decision(Write(change.ask, change.entries), None)

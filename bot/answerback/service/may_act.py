@@ -34,7 +34,7 @@ class NeedsGroups:
 
 def is_where_asked(ask: Ask, place: str | None) -> bool:
     """Whether a person acted in the chat of the ask's message: who sees only another chat was asked something else."""
-    if place is None or place == LISTED or (ask.message or {}).get("channel") == place:
+    if place is None or place == LISTED or (ask.placement.message or {}).get("channel") == place:
         return True
     return copy_at(ask, "channel", place) is not None
 
@@ -42,7 +42,7 @@ def is_where_asked(ask: Ask, place: str | None) -> bool:
 def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
     """Whether a person may have acted on the message that an ask still has where it was, while it is being moved."""
     ask = rejected.ask
-    if ask is None or not ask.open or ask.before is None:
+    if ask is None or not ask.open or ask.placement.before is None:
         return False
     if rejected.why not in {RejectReason.NOT_ALLOWED, RejectReason.STALE, RejectReason.NOT_FOUND}:
         return False
@@ -51,15 +51,15 @@ def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
 
 def is_unchanged_since(revision: int, ask: Ask) -> bool:
     """Whether a revision is that of an ask, or the one before it if all that has happened since is that it moves."""
-    before = ask.before
+    before = ask.placement.before
     is_before = before is not None and revision == before.revision == ask.revision - 1
     return is_before or revision == ask.revision
 
 
 def admitted(ask: Ask, place: str | None, answering: bool = False) -> tuple[str, ...]:
     """Return the ids of those who may act at a place: a list does not tell who sees the channel of an ask."""
-    actors = ask.responders if answering else ask.actors
-    if place == LISTED and ask.destination.channel is not None:
+    actors = ask.placement.responders if answering else ask.actors
+    if place == LISTED and ask.placement.destination.channel is not None:
         return tuple(each for each in actors if each != ANYONE)
     return actors
 
@@ -105,7 +105,7 @@ def _settled(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
         return actor._replace(ids=())
     if actor.ids is None:
         return actor
-    here = ask.destination.surface
+    here = ask.placement.destination.surface
     accounts = (replace(actor.person, surface=here, user_id=each) for each in actor.ids)
     ids = tuple(each.user_id for each in accounts if people.is_settled(each, now))
     return actor._replace(ids=ids)
@@ -119,7 +119,7 @@ async def is_among(
     surfaces: Mapping[str, Surface],
 ) -> bool | None:
     """Whether names on an ask's surface include a person, by any of their accounts; None if it cannot say yet."""
-    place = ask.destination.surface
+    place = ask.placement.destination.surface
     if ANYONE in names and person.surface == place:
         return True
     ids = tuple(user_id for each, user_id in people.accounts_of(person) if each == place)
@@ -133,7 +133,7 @@ async def is_among(
 async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -> Actor | None:
     """The actor with these groups looked up on the surface; None if the surface cannot say yet."""
     ask, actor, groups = needed.ask, needed.actor, needed.groups
-    name, person = ask.destination.surface, actor.person
+    name, person = ask.placement.destination.surface, actor.person
     accounts = [person]
     if actor.ids is not None:
         accounts = [replace(person, surface=name, user_id=each) for each in actor.ids]

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from answerback.core.giving_up import TriedAgain
 from answerback.core.grants import GrantNote
-from answerback.core.request import HandedOver
+from answerback.core.placement import HandedOver
 from answerback.core.walker import Person
 
 Timestamp = Annotated[

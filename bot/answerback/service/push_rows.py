@@ -53,13 +53,13 @@ def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, st
     """Return those for whom an ask waits and who could be notified, and whether to confirm."""
     if not ask.open or ask.inquiring:
         return frozenset()
-    place, names = ask.destination.surface, ask.waits_for
+    place, names = ask.placement.destination.surface, ask.waits_for
     if place != surface:
         names = tuple(name for name in names if _could_be_notified(name, place, surface, people))
     if ask.confirming:
         names = (
             *names,
-            *(each for each in ask.confirmers_elsewhere if _is_on(surface, each, people)),
+            *(each for each in ask.placement.confirmers_elsewhere if _is_on(surface, each, people)),
         )
     return frozenset((ask.confirming, name) for name in names)
 

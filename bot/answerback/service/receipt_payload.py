@@ -69,7 +69,7 @@ def payload_of(
     if outcome is None:
         raise AssertionError(f"{ask.id} is open, so there is no receipt of it")
     shown_headline, owner = headline_of(ask.form), request.origin.owner
-    surface = ask.destination.surface if version == 1 else _decided_on(outcome.ended_by)
+    surface = ask.placement.destination.surface if version == 1 else _decided_on(outcome.ended_by)
     in_chat = version > 1 and surface in opaque
     payload: JsonObject = {
         "version": version,

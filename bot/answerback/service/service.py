@@ -201,14 +201,14 @@ class Service(AskActions, ShownAsks):
         return result
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
-        where = ask.destination.surface
+        where = ask.placement.destination.surface
         why_failed = f"{ask.request.name} could not reach anyone on {where}: {why}"
         message = question_routing.no_retry_message(why_failed, question_routing.WITHOUT_PEOPLE)
 
         def decide(latest: Ask, at: float) -> Change | None:
-            if latest.destination != ask.destination:
+            if latest.placement.destination != ask.placement.destination:
                 return None  # it has moved meanwhile: people are asked elsewhere
-            if latest.before is not None:
+            if latest.placement.before is not None:
                 return undo_move(latest, at, why)
             if (elsewhere := try_other_account(latest, at, why)) is not None:
                 return elsewhere
@@ -223,7 +223,7 @@ class Service(AskActions, ShownAsks):
             extra["action"] = "account_refused"
             message = "An ask is sent to another account of the agent's owner: %s"
             logger.warning(message, why, extra=extra)
-        elif ask.before is not None:
+        elif ask.placement.before is not None:
             extra["action"] = "move_undone"
             logger.error("An ask could not be moved and stays where it was: %s", why, extra=extra)
 

@@ -18,6 +18,7 @@ from answerback.core.ask import (
     Change,
     Destination,
     OtherAccount,
+    Placement,
     Reason,
     RecordEntry,
     Request,
@@ -138,7 +139,7 @@ class Submitter:
             raise too_many_asks(write.ask, stored, limits)
         ask, request = write.ask, write.ask.request
         extra = {"action": "submitted", "ask_id": ask.id, "agent": request.agent}
-        extra |= {"dialect": request.dialect, "surface": ask.destination.surface}
+        extra |= {"dialect": request.dialect, "surface": ask.placement.destination.surface}
         logger.info("An ask was submitted", extra=extra)
         self.commits.publish(write)
         return Submitted(ask, created=True)
@@ -254,7 +255,7 @@ class Submitter:
         Raises:
             DeclinedCallError: nobody can be asked there.
         """
-        surface, surfaces = ask.destination.surface, self.commits.surfaces
+        surface, surfaces = ask.placement.destination.surface, self.commits.surfaces
         if surface not in surfaces:
             raise DeclinedCallError(
                 ask.request.name[:100],
@@ -321,10 +322,12 @@ class Submitter:
             created_at=now,
             updated_at=now,
             request=request,
-            destination=planned.destination,
-            responders=planned.responders or (),
-            confirmers=planned.confirmers,
-            confirmers_elsewhere=planned.confirmers_elsewhere,
+            placement=Placement(
+                destination=planned.destination,
+                responders=planned.responders or (),
+                confirmers=planned.confirmers,
+                confirmers_elsewhere=planned.confirmers_elsewhere,
+            ),
             walk=start(parsed.form),
             attended_for=approval_leases.LEASE if request.leased else None if reachable else LEASE,
             unattended=request.mode == "async" and request.callback is None and not request.leased,
@@ -337,10 +340,14 @@ class Submitter:
         Raises:
             DeclinedCallError: its surface is not configured.
         """
-        surface = self.commits.surfaces.get(ask.destination.surface)
+        surface = self.commits.surfaces.get(ask.placement.destination.surface)
         if surface is not None and not surface.live:  # it knows the place without posting anything
             shown = await surface.show(ask, _save_nothing)
-            ask = replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
+            ask = (
+                replace(ask, placement=replace(ask.placement, thread=shown.thread))
+                if isinstance(shown, Shown)
+                else ask
+            )
         commits = self.commits
         if commits.rules.tools and (
             failed := fail_misconfigured(ask, commits.rules, inquiry=commits.has_inquiry)

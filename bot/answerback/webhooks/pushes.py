@@ -204,7 +204,7 @@ class Pushes(PushDesk):
             return False
         if has_done_their_part(ask, self._person(person), self.people):
             return False
-        names = (*ask.waits_for, *(ask.confirmers_elsewhere if ask.confirming else ()))
+        names = (*ask.waits_for, *(ask.placement.confirmers_elsewhere if ask.confirming else ()))
         return await self._is_named(ask, person, names)
 
     def _person(self, user_id: str) -> Person:

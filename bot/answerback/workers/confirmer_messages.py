@@ -50,13 +50,13 @@ async def show_copies(
 
 
 async def _show(service: Service, copy: Ask) -> float:
-    surface = service.surfaces.get(copy.destination.surface)
+    surface = service.surfaces.get(copy.placement.destination.surface)
     if surface is None:
-        await _give_up(service, copy, f"{copy.destination.surface} is not configured")
+        await _give_up(service, copy, f"{copy.placement.destination.surface} is not configured")
         return 0.0
 
     async def save(shown: Shown) -> None:
-        chat, message = copy.destination, dict(shown.message)
+        chat, message = copy.placement.destination, dict(shown.message)
         await _change(service, copy, lambda ask: record_pending_copy(ask, chat, message))
 
     try:
@@ -85,7 +85,7 @@ async def _give_up(service: Service, copy: Ask, why: str) -> None:
     def decide(latest: Ask | None) -> Decision[None]:
         if latest is None:
             return Decision(None, None)
-        change = record_unreachable(latest, copy.destination, why, at)
+        change = record_unreachable(latest, copy.placement.destination, why, at)
         return Decision(Write(mark_outdated(change.ask), change.entries), None)
 
     await service.store.asks.change(copy.id, decide)

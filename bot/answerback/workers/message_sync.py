@@ -104,12 +104,19 @@ class MessageSync:
         if self._stopping:
             return
         self._suspended.pop(ask.id, None)
-        was_outdated = ask.updated_at < self._started or ask.shown_revision < ask.revision - 1
+        was_outdated = (
+            ask.updated_at < self._started or ask.placement.shown_revision < ask.revision - 1
+        )
         if was_outdated and ask.id not in self._queues:
             self._expect_former_edit(ask)
-        if ask.id in self._updating_elsewhere and self._updating_elsewhere[ask.id] == ask.message:
+        if (
+            ask.id in self._updating_elsewhere
+            and self._updating_elsewhere[ask.id] == ask.placement.message
+        ):
             return
-        self._queues.add(ask.id, place_key(ask.destination) if ask.message is None else None)
+        self._queues.add(
+            ask.id, place_key(ask.placement.destination) if ask.placement.message is None else None
+        )
 
     @property
     def pending_count(self) -> int:
@@ -145,7 +152,7 @@ class MessageSync:
 
     def _expect_former_edit(self, ask: Ask) -> None:
         """Note that a post or an edit by another process, or by the one before this one, may be on its way."""
-        if ask.message is None:
+        if ask.placement.message is None:
             return
         is_early = self._started > self.service.clock.now() - self.pace.show_timeout
         if is_early or self.service.claim is not SOLE_CLAIM:
@@ -223,7 +230,7 @@ class MessageSync:
         ask = await self.service.store.claims.claim_message(ask_id, self.service.claim)
         if ask is None:
             return None
-        surface = self.service.surfaces.get(ask.destination.surface)
+        surface = self.service.surfaces.get(ask.placement.destination.surface)
         if surface is None:
             return None  # no longer configured: the ask waits until it is again
         if not (ask.may_have_copies and outdated_copies(ask)):
@@ -240,7 +247,7 @@ class MessageSync:
         return Retry(again) if again else shown
 
     async def _show_where_it_is(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
-        if ask.before is not None:
+        if ask.placement.before is not None:
             return await self._settle_move(ask, surface, since)
         if ask.to_retire is None:
             return await self._update_current_message(ask, surface, since)
@@ -268,7 +275,7 @@ class MessageSync:
             return IMMEDIATELY
         shown = await self._update_current_message(ask, surface, since)
         latest = await self.service.store.asks.get(ask.id)
-        if latest is None or latest.before is not None or latest.to_retire is None:
+        if latest is None or latest.placement.before is not None or latest.to_retire is None:
             return shown
         with suppress(RateLimitedError):  # the next attempt waits for it
             await self._retire(latest, latest.to_retire, since)
@@ -280,15 +287,15 @@ class MessageSync:
         """Update the message where the ask is now; None: that was no longer necessary."""
         if not _is_outdated(ask, surface):
             return None
-        if ask.message is None and (not ask.is_to_post or ask.inquiring):
+        if ask.placement.message is None and (not ask.is_to_post or ask.inquiring):
             # Nobody has ever seen it, and nobody has to.
-            shown = Shown(ask.revision, {}, ask.thread or Thread())
+            shown = Shown(ask.revision, {}, ask.placement.thread or Thread())
             await self.service.store.asks.save_shown(ask.id, shown, ask)
             return None
         return await self._show(ask, surface, since)
 
     async def _show(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
-        bucket = place_key(ask.destination) + (" edits" if ask.seen else "")
+        bucket = place_key(ask.placement.destination) + (" edits" if ask.placement.seen else "")
         if (wait := await self.service.store.rate_limits.get_retry_after(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform accepts nothing now", retry_after=wait)
 
@@ -305,7 +312,7 @@ class MessageSync:
             return await self._give_up(ask, error, surface)
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
-            if ask.seen and (ask.open or not isinstance(error, ForbiddenError)):
+            if ask.placement.seen and (ask.open or not isinstance(error, ForbiddenError)):
                 raise  # the operator can fix that; people who see the message wait for it
             return await self._give_up(ask, error, surface)
         except RateLimitedError as error:
@@ -320,7 +327,7 @@ class MessageSync:
         self._outage_of(surface).record_success(ask.id)
         self._doubted.discard(ask.id)
         if isinstance(shown, RetryLater):
-            self._updating_elsewhere[ask.id] = ask.message
+            self._updating_elsewhere[ask.id] = ask.placement.message
             return Retry(shown.seconds)
         self._count(surface, "shown")
         return await self._save_shown(ask, shown, surface)
@@ -335,7 +342,12 @@ class MessageSync:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
         outrun = self._queues.is_woken(ask.id)
         latest = await self.service.store.asks.save_shown(ask.id, shown, ask)
-        if latest is not None and latest.seen and not ask.seen and ask.first_seen is None:
+        if (
+            latest is not None
+            and latest.placement.seen
+            and not ask.placement.seen
+            and ask.placement.first_seen is None
+        ):
             self.service.hooks.shown(ask, self.service.clock.now() - ask.created_at + ask.set_back)
         if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
@@ -360,13 +372,15 @@ class MessageSync:
         A place that is gone concerns every ask in it: each is shown again, and so finds out.
         """
         self._count(surface, "gone")
-        if ask.seen and ask.open and ask.id not in self._doubted:
+        if ask.placement.seen and ask.open and ask.id not in self._doubted:
             self._doubted.add(ask.id)
             return Retry(self.pace.second_look, firm=True)
         self._doubted.discard(ask.id)
         done = await self._give_up(ask, error, surface)
-        channel = (ask.thread and ask.thread.channel) or ask.destination.channel
-        if ask.seen and channel is not None:
+        channel = (
+            ask.placement.thread and ask.placement.thread.channel
+        ) or ask.placement.destination.channel
+        if ask.placement.seen and channel is not None:
             async for other in self.service.each_open(surface.name, channel):
                 if other.id not in self._queues:
                     await self.service.show_again(other.id, deleted=True)
@@ -378,10 +392,12 @@ class MessageSync:
         await self.service.fail_unreachable(ask, str(error))
         latest = await self.service.store.asks.get(ask.id) or ask
         # If it is shown elsewhere now, the service has logged that.
-        if latest.destination == ask.destination:
+        if latest.placement.destination == ask.placement.destination:
             extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
             logger.error("An ask cannot be shown: %s", error, extra=extra)
-            shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
+            shown = Shown(
+                latest.revision, latest.placement.message or {}, latest.placement.thread or Thread()
+            )
             await self.service.store.asks.save_shown(ask.id, shown, latest)
         return IMMEDIATELY
 
@@ -402,4 +418,6 @@ class MessageSync:
 
 def _is_outdated(ask: Ask, surface: Surface) -> bool:
     """Whether the message does not show the ask's current state."""
-    return ask.shown_revision < ask.revision or not (surface.live or ask.thread is not None)
+    return ask.placement.shown_revision < ask.revision or not (
+        surface.live or ask.placement.thread is not None
+    )

@@ -38,7 +38,7 @@ async def retire_old_message(
     try:
         if old is not None and isinstance(old, SupportsMoves):
             async with claim:
-                at = await old.retire_message(ask, left.message, ask.destination)
+                at = await old.retire_message(ask, left.message, ask.placement.destination)
     except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
         extra["code"] = error.code
         logger.warning(

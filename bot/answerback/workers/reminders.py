@@ -39,14 +39,14 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
     due_count = ask.reminded_before + sum(created_at + after <= now for after in ask.reminders)
     if due_count <= ask.reminded:
         return None
-    surface = service.surfaces.get(ask.destination.surface)
+    surface = service.surfaces.get(ask.placement.destination.surface)
     extra = {"action": "remind", "ask_id": ask.id}
-    if surface is None or (surface.live and ask.message is None):
+    if surface is None or (surface.live and ask.placement.message is None):
         return RETRY_DELAY
     try:
         async with asyncio.timeout(timeout):
             for each in places_to_remind(ask, due_count - 1):
-                there = service.surfaces.get(each.destination.surface)
+                there = service.surfaces.get(each.placement.destination.surface)
                 if there is not None and isinstance(there, SupportsReminders):
                     await there.remind(each, due_count - 1)
     except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:

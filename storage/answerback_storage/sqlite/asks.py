@@ -139,7 +139,7 @@ def insert(db: sqlite3.Connection, write: Write) -> None:
         "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
     ).fetchone()
     identity = (seq, new.id, new.created_at, request.conversation, request.agent)
-    behind = new.shown_revision < new.revision
+    behind = new.placement.shown_revision < new.revision
     holder, _, until = rows.claim_row(claim if behind else None)
     last = None
     for line in rows.entry_rows(new.id, write.entries):

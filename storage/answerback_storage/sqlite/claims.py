@@ -48,7 +48,7 @@ class SqliteClaims(SqlClaims[SqliteDatabase]):
         ask, holder, until = await self._db.read(
             lambda db: asks.load_with_claim(db, self._db.requests, ask_id)
         )
-        if ask is None or ask.shown_revision >= ask.revision:
+        if ask is None or ask.placement.shown_revision >= ask.revision:
             return ask
         seconds_left = 0.0 if holder is None else until - time.monotonic()
         if seconds_left > 0 and holder != claim.holder:

@@ -24,6 +24,7 @@ from answerback_slack import people_text
 from answerback_slack import private_notes as slack_notes
 from answerback_slack import render as slack
 from answerback_slack.fallback_text import fallback_text
+from answerback_testing.example_asks import with_values
 from answerback_web import inbox_view
 from answerback_web import render as web
 from tests.unit.adapters.slack.asks import ask_of
@@ -91,7 +92,7 @@ def test_an_answer_of_a_person_is_headed_as_an_answer() -> None:
 
 @pytest.mark.rule("TEXT-1")
 def test_placeholders_in_a_name_stay_what_they_are() -> None:
-    ask = replace(answered(ask_of(form(2)), EVIL), responders=("U0ADA",))
+    ask = with_values(answered(ask_of(form(2)), EVIL), responders=("U0ADA",))
     late = Rejected(RejectReason.STALE, ask)
     note = slack_notes.rejection_mrkdwn(late, READER, LABELS)
     assert note.startswith("{who} {name} {how} was faster")
@@ -110,13 +111,18 @@ def test_placeholders_in_a_name_stay_what_they_are() -> None:
 
 @pytest.mark.rule("SURFACE-9")
 def test_a_question_that_moved_says_to_whom() -> None:
-    ask = replace(ask_of(form()), responders=("U0CAROL", *(f"U{n}" for n in range(10))))
+    ask = with_values(ask_of(form()), responders=("U0CAROL", *(f"U{n}" for n in range(10))))
     refused = Rejected(RejectReason.NOT_ALLOWED, ask)
     assert slack_notes.rejection_mrkdwn(refused, READER, LABELS).startswith("Only <@U0CAROL>, ")
     assert ", … may answer here" in slack_notes.rejection_mrkdwn(refused, READER, LABELS)
     to = Destination(surface="slack", user="U0CAROL")
     request = ask.request.model_copy(update={"escalation": Escalation(after=1, to=to)})
-    moved = replace(ask, request=request, escalated=True, responders=("U0CAROL",))
+    moved = replace(
+        ask,
+        request=request,
+        escalated=True,
+        placement=replace(ask.placement, responders=("U0CAROL",)),
+    )
     refused = Rejected(RejectReason.NOT_ALLOWED, moved)
     note = slack_notes.rejection_mrkdwn(refused, READER, LABELS)
     assert note == "This question has moved to <@U0CAROL>. Nothing was changed."
@@ -142,7 +148,13 @@ def test_a_hosts_words_never_claim_an_answer_that_nobody_gave(dialect: str, cont
 def test_an_empty_inbox_names_a_bounded_number_of_places() -> None:
     ask = ask_of(form())
     asks = [
-        replace(ask, destination=Destination(surface="chat", channel=f"C{n}")) for n in range(100)
+        replace(
+            ask,
+            placement=replace(
+                ask.placement, destination=Destination(surface="chat", channel=f"C{n}")
+            ),
+        )
+        for n in range(100)
     ]
 
     def text(count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answerback.core.ask import Ask, Destination, Reason, Request, Status, end_ask
+from answerback.core.ask import Ask, Destination, Placement, Reason, Request, Status, end_ask
 from answerback.core.walker import start
 from answerback.dialects import registry
 
@@ -88,8 +88,7 @@ def make_ask(name: str, **more: Any) -> Ask:
         created_at=0,
         updated_at=0,
         request=Request(name=name, dialect=dialect, arguments=arguments, form=form),
-        destination=Destination(surface="web"),
-        responders=("anyone",),
+        placement=Placement(destination=Destination(surface="web"), responders=("anyone",)),
         walk=start(form),
     )
 

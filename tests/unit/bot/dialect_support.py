@@ -10,6 +10,7 @@ from answerback.core.ask import (
     Ask,
     Change,
     Destination,
+    Placement,
     Reason,
     Request,
     Status,
@@ -171,8 +172,7 @@ def make_ask(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
         created_at=0,
         updated_at=0,
         request=request,
-        destination=Destination(surface="web"),
-        responders=("anyone",),
+        placement=Placement(destination=Destination(surface="web"), responders=("anyone",)),
         walk=start(form),
     )
 

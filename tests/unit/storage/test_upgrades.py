@@ -50,7 +50,7 @@ async def check_everything_works(store: Store) -> None:
     """Check that everything is there, that people and agents can act on it, and that newer features work."""
     ask = await store.asks.get("ask_1")
     assert ask is not None
-    assert (ask.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
+    assert (ask.placement.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
     assert [one.id for one in (await store.asks.page(status=Status.OPEN)).rows][-1] == "ask_1"
     assert await store.drafts.get("draft") is not None
     assert (await store.messages.list_outdated(9))[0] == "ask_3"
@@ -155,7 +155,7 @@ async def test_the_first_version_keeps_working_while_a_newer_one_upgrades_its_da
     ask = await store.asks.get("ask_1")
     assert ask is not None
     assert [given.value for given in ask.walk.answers] == [True]
-    assert ask.shown_revision == ask.revision == 2
+    assert ask.placement.shown_revision == ask.revision == 2
     ended, submitted = await store.asks.get("ask_2"), await store.asks.get("ask_4")
     assert ended is not None
     assert submitted is not None

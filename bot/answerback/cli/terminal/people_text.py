@@ -8,7 +8,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from answerback.core.labels import Labels
-from answerback.core.request import HandedOver
+from answerback.core.placement import HandedOver
 from answerback.core.walker import Person
 from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat

@@ -60,9 +60,11 @@ class LineChat:
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
         await self._broadcast(
-            ask.destination.channel, message(view_of(ask, self._labels), self._labels)
+            ask.placement.destination.channel, message(view_of(ask, self._labels), self._labels)
         )
-        return Shown(ask.revision, {"id": ask.id}, Thread(channel=ask.destination.channel))
+        return Shown(
+            ask.revision, {"id": ask.id}, Thread(channel=ask.placement.destination.channel)
+        )
 
     async def remind(self, ask: Ask, number: int) -> None:
         """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
@@ -70,7 +72,7 @@ class LineChat:
         _recipients, note = wording.reminder(ask, number, self._labels)
         text = f"{note} {subject}"
         reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
-        await self._broadcast(ask.destination.channel, reminder)
+        await self._broadcast(ask.placement.destination.channel, reminder)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return (ANYONE,)

@@ -103,7 +103,7 @@ class Discord(ChatEnvironment):
         return await self._up.shown(ask)
 
     def reminders(self, ask: Ask) -> list[str]:
-        thread = self._up.discord.world.channel(int(str((ask.message or {})["thread"])))
+        thread = self._up.discord.world.channel(int(str((ask.placement.message or {})["thread"])))
         return [each.content for each in thread.messages.values()]
 
     async def answer_yes(self, ask: Ask) -> str:
@@ -148,7 +148,7 @@ async def test_a_question_that_is_not_shown_yet_gets_its_reminder_later(
 ) -> None:
     ask = await chat.asked(YES_NO)
     with pytest.raises(PlatformUnavailableError, match="not shown yet"):
-        await chat.surface.remind(replace(ask, message=None), 0)
+        await chat.surface.remind(replace(ask, placement=replace(ask.placement, message=None)), 0)
     assert chat.reminders(ask) == []
 
 
@@ -164,7 +164,7 @@ async def test_the_reminder_of_an_ended_ask_says_how_it_ended(chat: ChatEnvironm
     [reminder] = chat.reminders(ask)
     assert "waiting" not in reminder
     assert f"{Labels().answered} by {name}" in reminder
-    assert str(ask.thread and ask.thread.url) in reminder
+    assert str(ask.placement.thread and ask.placement.thread.url) in reminder
     assert chat.pings() == pings
 
 
@@ -180,11 +180,11 @@ async def test_an_ask_whose_tool_name_grows_when_escaped_can_be_reminded_of_and_
     await chat.service.update(ask.id, was_reminded)
     await chat.service.withdraw(ask.id)
     stored = await chat.shown(ask)
-    assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
+    assert (stored.status, stored.placement.shown_revision) == (Status.WITHDRAWN, stored.revision)
     assert "this is a bug" not in caplog.text, "the platform accepts what is rendered"
     [reminder] = chat.reminders(ask)
     assert "Withdrawn" in reminder
-    assert reminder.rstrip(">").endswith(str(ask.thread and ask.thread.url))
+    assert reminder.rstrip(">").endswith(str(ask.placement.thread and ask.placement.thread.url))
 
 
 @pytest.mark.rule("PLACE-1")
@@ -194,5 +194,5 @@ async def test_a_deleted_message_of_an_ended_ask_is_left_alone(chat: ChatEnviron
     chat.delete(ask)
     await chat.service.withdraw(ask.id)
     stored = await chat.shown(ask)
-    assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
+    assert (stored.status, stored.placement.shown_revision) == (Status.WITHDRAWN, stored.revision)
     assert chat.posts() == before

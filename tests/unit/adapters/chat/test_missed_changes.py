@@ -53,7 +53,11 @@ class World:
         self.failed[ask.id] = why
 
     def locate(self, ask: Ask) -> tuple[str, str] | None:
-        return None if ask.message is None else (str(ask.destination.channel), ask.id)
+        return (
+            None
+            if ask.placement.message is None
+            else (str(ask.placement.destination.channel), ask.id)
+        )
 
     async def require_open(self, place: str) -> None:
         if failures := self.failures.get(place):
@@ -75,7 +79,7 @@ def world(**counts: int) -> World:
 
 
 def _posted(ask: Ask) -> Ask:
-    return replace(ask, message={"id": ask.id})
+    return replace(ask, placement=replace(ask.placement, message={"id": ask.id}))
 
 
 async def look(of: World, *, responsible: bool = True) -> None:

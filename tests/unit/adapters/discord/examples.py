@@ -13,6 +13,7 @@ from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, 
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.walker import Person, can_go_back, start
+from answerback_testing.example_asks import build_ask
 from answerback_testing.strategies import forms, texts, values
 
 KINDS = (*OptionKind,)
@@ -33,7 +34,7 @@ def ask_of(form: Form, **fields: object) -> Ask:
         "walk": start(form),
         **fields,
     }
-    return Ask(**values)
+    return build_ask(values)
 
 
 def after(ask: Ask, *actions: Action) -> Ask:

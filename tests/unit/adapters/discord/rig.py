@@ -74,7 +74,7 @@ class Rig:
     async def until_current(self, ask: Ask) -> Ask:
         """Return the stored ask, once its message shows it and no edit can arrive late."""
         async with asyncio.timeout(WAIT):
-            while (stored := await self.shown(ask)).shown_revision < stored.revision:
+            while (stored := await self.shown(ask)).placement.shown_revision < stored.revision:
                 self.timers.run_all()
                 self.message_sync.request_sync(ask)
         return stored

@@ -61,7 +61,7 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
 
     async def look_at(self, ask: Ask) -> None:
         self._ask = ask
-        if isinstance(place := (ask.message or {}).get("channel"), str):
+        if isinstance(place := (ask.placement.message or {}).get("channel"), str):
             self._channel = self._discord.world.channel(int(place))
         if ask.open:
             await self._person.until(lambda: len(self._messages_with_controls()) == 1)
@@ -78,7 +78,7 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         await self._person.until(lambda: not self._second_messages(ask))
 
     def _second_messages(self, ask: Ask) -> list[Message]:
-        live, stem = int(str((ask.message or {})["id"])), f"ab1:{ask.id}:"
+        live, stem = int(str((ask.placement.message or {})["id"])), f"ab1:{ask.id}:"
         others = [s for s in self._person.visible() if s.message.id != live]
         mine = [s for s in others if any(c.custom_id.startswith(stem) for c in s.controls)]
         return [sight.message for sight in mine if not sight.message.ephemeral]
@@ -87,7 +87,7 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         self._copy = self._person.copy(self._live())
 
     def _live(self) -> Message:
-        ref = self._ask.message or {}
+        ref = self._ask.placement.message or {}
         channel = self._discord.world.channel(int(str(ref["channel"])))
         return channel.messages[int(str(ref["id"]))]
 
@@ -203,7 +203,7 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
 
     async def count_reminders(self, count: int) -> int:
-        ref = self._ask.message or {}
+        ref = self._ask.placement.message or {}
         thread = self._discord.world.channel(int(str(ref.get("thread") or ref["channel"])))
         return sum(m.author_id == self._discord.bot.id for m in thread.messages.values())
 
@@ -368,7 +368,9 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
 
     async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         if not meant:
-            thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
+            thread = self._discord.world.channel(
+                int(str((self._ask.placement.message or {})["thread"]))
+            )
             return bool(self._person.types(thread, text).reactions)
         live = self._live()
         channel = self._discord.world.channel(live.channel_id)

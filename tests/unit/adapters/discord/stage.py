@@ -124,13 +124,13 @@ class DiscordStage:
 
     def count_messages(self, ask: Ask) -> int:
         stem = f"ab1:{ask.id}:"
-        known, place = self.discord.world.channels.values(), ask.destination
+        known, place = self.discord.world.channels.values(), ask.placement.destination
         here = int(place.thread or place.channel or 0)
         channels = [each for each in known if here in {each.id, each.parent_id}]
         shown = [
             view_message(m) for each in channels for m in each.messages.values() if not m.deleted
         ]
-        live = int(str((ask.message or {})["id"]))
+        live = int(str((ask.placement.message or {})["id"]))
         return sum(
             each.message.id == live or any(c.custom_id.startswith(stem) for c in each.controls)
             for each in shown
@@ -140,7 +140,7 @@ class DiscordStage:
         self.discord.application.token = "another" if refused else self._token
 
     def delete_unnoticed(self, ask: Ask) -> None:
-        del self.channel.messages[int(str((ask.message or {})["id"]))]
+        del self.channel.messages[int(str((ask.placement.message or {})["id"]))]
 
     def close_place_unnoticed(self, *, closed: bool) -> None:
         known = self.discord.world.channels

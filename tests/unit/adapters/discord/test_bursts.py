@@ -24,6 +24,6 @@ async def test_a_burst_whose_posts_and_threads_are_rate_limited_reads_nothing(
         up.discord.faults.rate_limit(THREAD, times=5)
         asks = await asyncio.gather(*(up.submit(ONE) for _ in range(20)))
         stored = [await up.shown(ask) for ask in asks]
-        assert all(ask.thread is not None and ask.thread.id for ask in stored)
+        assert all(ask.placement.thread is not None and ask.placement.thread.id for ask in stored)
         assert len(up.channel.messages) == 21
         assert up.discord.faults.count("GET *") == before

@@ -58,12 +58,12 @@ class Town:
 
     def thread(self, ask: Ask) -> Channel:
         """The thread of an ask."""
-        assert ask.thread is not None
-        return self.discord.world.channel(int(ask.thread.id or 0))
+        assert ask.placement.thread is not None
+        return self.discord.world.channel(int(ask.placement.thread.id or 0))
 
     def prompt(self, ask: Ask) -> Message:
         """The live message of an ask."""
-        message = ask.message or {}
+        message = ask.placement.message or {}
         channel = self.discord.world.channel(int(str(message["channel"])))
         return channel.messages[int(str(message["id"]))]
 

@@ -22,8 +22,8 @@ TWO = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}, *TEXT]
 
 
 def own_thread(up: Rig, ask: Ask) -> Channel:
-    assert ask.thread is not None
-    return up.discord.world.channel(int(ask.thread.id or 0))
+    assert ask.placement.thread is not None
+    return up.discord.world.channel(int(ask.placement.thread.id or 0))
 
 
 async def wait_for_mark(up: Rig, message: Message, emoji: str = "✅") -> None:
@@ -321,7 +321,7 @@ async def test_a_response_that_discord_accepted_needs_no_edit(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     await up.ann.click("Yes")
     stored = await up.shown(ask)
-    assert stored.shown_revision == stored.revision
+    assert stored.placement.shown_revision == stored.revision
     assert up.discord.faults.count("PATCH /channels/*/messages/*") == 0
 
 

@@ -16,7 +16,12 @@ ONE = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
 @pytest.mark.rule("HANDOVER-2")
 async def test_members_of_the_server_are_found(up: Rig) -> None:
     ask = await up.until_current(await up.submit(ONE))
-    direct = replace(ask, destination=Destination(surface="discord", user=str(up.ann.id)))
+    direct = replace(
+        ask,
+        placement=replace(
+            ask.placement, destination=Destination(surface="discord", user=str(up.ann.id))
+        ),
+    )
     elsewhere = up.discord.person("Eve", up.discord.add_guild())
     find = up.surface.find_person
     for place in (ask, direct):

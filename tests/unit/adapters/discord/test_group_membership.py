@@ -41,7 +41,10 @@ async def ask_by_roles(
     """An ask in somebody's direct messages that only people with these roles may answer."""
     ask = await up.shown(await up.submit(questions, to=f"discord:@{person.id}", responders=None))
     await up.service.update(
-        ask.id, lambda latest, _at: Change(replace(latest, responders=roles), ())
+        ask.id,
+        lambda latest, _at: Change(
+            replace(latest, placement=replace(latest.placement, responders=roles)), ()
+        ),
     )
     return await up.shown(ask)
 
@@ -143,7 +146,7 @@ async def test_only_the_servers_of_the_roles_are_asked_once_they_are_known(up: R
 @pytest.mark.rule("ACT-10")
 async def test_a_role_that_was_taken_away_counts_no_more_at_once(up: Rig) -> None:
     first, dora = await submit_ask(up)
-    [role] = first.responders
+    [role] = first.placement.responders
     second = await ask_by_roles(up, dora, role)
     surface = up.surface
     roles = frozenset({role[1:]})

@@ -34,7 +34,7 @@ def signed(up: Rig, ask: Ask) -> bytes:
         "application_id": str(up.discord.application.id),
         "guild_id": str(up.guild.id),
         "member": {"user": {"id": str(up.ann.id), "username": "ann"}, "roles": []},
-        "message": {"id": (ask.message or {})["id"], "flags": 1 << 15},
+        "message": {"id": (ask.placement.message or {})["id"], "flags": 1 << 15},
         "data": {"custom_id": control, "component_type": 2, "id": 1},
     }
     raw, stamp = json.dumps(body).encode(), str(int(time.time()))
@@ -83,5 +83,5 @@ async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_c
         await up.message_sync.wait_until_idle()
         stored = await up.store.asks.get(ask.id)
         assert stored is not None
-        assert stored.shown_revision == stored.revision
+        assert stored.placement.shown_revision == stored.revision
         await runner.cleanup()

@@ -85,7 +85,7 @@ async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_an
     assert "Over?" not in text
     assert "Deployer asks" in text
     assert f"<t:{int(first.created_at)}:R>" in text
-    messages = [str((ask.message or {})["id"]) for ask in (first, second)]
+    messages = [str((ask.placement.message or {})["id"]) for ask in (first, second)]
     assert [address.rpartition("/")[2] for address in addresses(seen)] == messages
     assert [c.label for c in seen.controls if c.is_link] == ["Open 1", "Open 2"]
 

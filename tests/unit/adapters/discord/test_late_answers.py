@@ -16,7 +16,7 @@ from answerback.ports.surface import Actor
 from answerback_discord import pending_edits as answers_module
 from answerback_discord.api_client import ResponseResult
 from answerback_discord.pending_edits import PendingEdits
-from answerback_testing.example_asks import FORM
+from answerback_testing.example_asks import FORM, with_values
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -164,10 +164,10 @@ async def test_cancelling_an_edit_does_not_cancel_the_response_it_waits_for() ->
 
 async def test_a_response_counts_even_if_its_message_was_recorded_only_later() -> None:
     answers, taken = PendingEdits(60.0), _taken()
-    answers.track_response(replace(_ask(2), message={}), MESSAGE, taken)
+    answers.track_response(with_values(_ask(2), message={}), MESSAGE, taken)
     taken.set_result(ACCEPTED)
     assert await answers.updated_at(_ask(2)) == ACCEPTED.updated_at
-    answers.record_unconfirmed_response(replace(_ask(2), message={}), MESSAGE)
+    answers.record_unconfirmed_response(with_values(_ask(2), message={}), MESSAGE)
     assert answers.seconds_unconfirmed(_ask(2)) > 0
 
 
@@ -227,7 +227,7 @@ async def test_responses_are_tracked_for_a_limited_number_of_asks(
         ask = replace(_ask(2), id=f"ask_{number}")
         answers.record_unconfirmed_response(ask, MESSAGE)
     gone, kept = replace(_ask(2), id="ask_0"), replace(_ask(2), id="ask_1")
-    elsewhere = replace(kept, message={"id": "6"})
+    elsewhere = replace(kept, placement=replace(kept.placement, message={"id": "6"}))
     assert [answers.seconds_unconfirmed(ask) > 0 for ask in (gone, kept, elsewhere)] == [
         False,
         True,
@@ -238,7 +238,7 @@ async def test_responses_are_tracked_for_a_limited_number_of_asks(
         answers.track_response(replace(_ask(2), id=f"other_{number}"), MESSAGE, taken)
         taken.set_result(ACCEPTED)
     gone, kept = replace(_ask(2), id="other_0"), replace(_ask(2), id="other_1")
-    elsewhere = replace(kept, message={"id": "6"})
+    elsewhere = replace(kept, placement=replace(kept.placement, message={"id": "6"}))
     asks = (gone, kept, elsewhere)
     assert [await answers.updated_at(ask) for ask in asks] == [None, 5.0, None]
 

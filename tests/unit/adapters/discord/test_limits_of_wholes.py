@@ -6,7 +6,6 @@ The numbers are those of the fake's own rules, `tests/fakes/discord`.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,6 +31,7 @@ from answerback_discord import (
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 from answerback_discord.plugin import DiscordSettings
+from answerback_testing.example_asks import with_values
 from answerback_testing.example_commands import EXAMPLE_COMMANDS
 from tests.fakes.discord import rest_app, rules
 from tests.fakes.discord.rules import check_message
@@ -102,7 +102,7 @@ def test_a_page_of_the_inbox_fits_the_longest_asks() -> None:
     labels = Labels(next="n" * 100, refresh="r" * 100, open_message="o" * 100)
     message: Json = {"id": "8" * 20, "channel": "8" * 20, "guild": "8" * 20}
     for filling in ("x", "*", "\U0001f469"):
-        ask = replace(one(TEXT, text=filling * 20_000), message=message)
+        ask = with_values(one(TEXT, text=filling * 20_000), message=message)
         shown = inbox_view.page(Page((ask,) * inbox_view.ASKS_PER_PAGE, "d2FpdGluZzox"), labels)
         assert rules.check_callback({"type": 4, "data": shown}) == []
 

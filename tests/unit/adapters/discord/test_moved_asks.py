@@ -36,7 +36,11 @@ async def stored_at(up: Rig, ask: Ask, channel: int) -> None:
     async with asyncio.timeout(WAIT):
         while True:
             stored = await up.store.asks.get(ask.id)
-            if stored is not None and stored.thread and f"/{channel}/" in (stored.thread.url or ""):
+            if (
+                stored is not None
+                and stored.placement.thread
+                and f"/{channel}/" in (stored.placement.thread.url or "")
+            ):
                 return
             await asyncio.sleep(0.01)
 
@@ -48,7 +52,10 @@ async def test_the_author_is_told_where_the_question_is_now(tmp_path: Path, repl
         other = up.discord.add_channel(up.guild, "other")
         ask = await up.shown(await up.submit(TEXT))
         await leave_behind(up, ask, channel=str(other.id))
-        old, thread = prompt(up, ask), (ask.thread.id if ask.thread else "") or ""
+        old, thread = (
+            prompt(up, ask),
+            (ask.placement.thread.id if ask.placement.thread else "") or "",
+        )
         if reply:
             up.ann.replies(old, "because")
         else:

@@ -54,7 +54,7 @@ async def quiet(up: Rig) -> None:
 
 
 def live_message(up: Rig, ask: Ask) -> Message:
-    message = ask.message or {}
+    message = ask.placement.message or {}
     channel = up.discord.world.channel(int(str(message["channel"])))
     return channel.messages[int(str(message["id"]))]
 
@@ -157,7 +157,7 @@ async def test_a_deleted_thread_fails_the_asks_in_it(up: Rig, forum: bool) -> No
 
 async def test_an_ask_survives_the_deletion_of_its_own_thread(up: Rig) -> None:
     ask = await submit_ask(up)
-    thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
+    thread = up.discord.world.channel(int(str((ask.placement.message or {})["thread"])))
     up.discord.remove_channel(thread)
     await quiet(up)
     await up.surface.remind(ask, 0)
@@ -353,9 +353,9 @@ async def test_once_the_app_is_back_in_a_server_what_waited_there_is_shown(up: R
     await up.message_sync.wait_until_idle()
     stored = await up.store.asks.get(ask.id)
     assert stored is not None
-    assert stored.shown_revision < stored.revision
+    assert stored.placement.shown_revision < stored.revision
     up.guild.members[up.discord.bot.id] = roles
     up.discord.gateway.guild_added(up.guild)
     await up.discord.faults.called(EDIT, 2)
     stored = await up.shown(ask)
-    assert stored.shown_revision == stored.revision
+    assert stored.placement.shown_revision == stored.revision

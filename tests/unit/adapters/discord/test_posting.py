@@ -77,8 +77,11 @@ async def test_a_forum_gets_exactly_one_post(up: Rig) -> None:
     ask = await up.until_current(await up.submit(TWO, to=f"discord:{forum.id}"))
     threads = [each for each in up.discord.world.channels.values() if each.parent_id == forum.id]
     assert len(threads) == 1
-    assert ask.thread is not None
-    assert (ask.thread.channel, ask.thread.id) == (str(forum.id), str(threads[0].id))
+    assert ask.placement.thread is not None
+    assert (ask.placement.thread.channel, ask.placement.thread.id) == (
+        str(forum.id),
+        str(threads[0].id),
+    )
     assert (await up.ann.click("Yes")).answered
     await up.until_current(ask)
     assert "Why so?" in up.ann.latest(threads[0]).text

@@ -18,7 +18,7 @@ async def test_an_ask_ends_although_its_thread_is_gone(up: Rig) -> None:
     ask = await up.shown(await up.submit(YES_NO))
     await up.surface.remind(ask, 0)
     await up.service.update(ask.id, was_reminded)
-    thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
+    thread = up.discord.world.channel(int(str((ask.placement.message or {})["thread"])))
     up.discord.remove_channel(thread)
     await up.service.withdraw(ask.id)
     assert (await up.shown(ask)).status is Status.WITHDRAWN

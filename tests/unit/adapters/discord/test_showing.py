@@ -47,8 +47,8 @@ async def test_a_post_of_unknown_outcome_is_never_duplicated(
     getattr(up.discord.faults, kind)(place, after=after)
     ask = await up.until_current(await up.submit(ONE))
     assert posts(up) == 1
-    assert ask.thread is not None
-    assert ask.thread.id == (ask.message or {})["id"]
+    assert ask.placement.thread is not None
+    assert ask.placement.thread.id == (ask.placement.message or {})["id"]
 
 
 async def test_an_ask_that_ended_before_its_place_was_found_is_not_posted(up: Rig) -> None:
@@ -57,7 +57,11 @@ async def test_an_ask_that_ended_before_its_place_was_found_is_not_posted(up: Ri
     await up.discord.faults.called("GET /channels/*")
     await up.service.withdraw(ask.id)
     stored = await up.until_current(ask)
-    assert (stored.status, stored.message, up.discord.faults.count(POST)) == ("withdrawn", None, 0)
+    assert (stored.status, stored.placement.message, up.discord.faults.count(POST)) == (
+        "withdrawn",
+        None,
+        0,
+    )
 
 
 @pytest.mark.parametrize("place", ["channel", "forum"])
@@ -96,7 +100,7 @@ async def test_clicks_answered_by_updating_the_message_are_confirmed_by_one_edit
         for _ in range(3):
             await up.ann.click("Yes")
         assert up.discord.faults.count(EDIT) == 0
-        assert (await up.until_current(ask)).shown_revision == 4
+        assert (await up.until_current(ask)).placement.shown_revision == 4
         assert up.discord.faults.count(EDIT) == 1
 
 
@@ -231,8 +235,8 @@ async def test_an_ask_stays_in_the_channel_if_no_thread_can_be_created(up: Rig, 
     else:
         up.discord.deny(up.channel, Can.CREATE_PUBLIC_THREADS)
     ask = await up.until_current(await up.submit(ONE))
-    assert ask.thread is not None
-    assert ask.thread.id is None
+    assert ask.placement.thread is not None
+    assert ask.placement.thread.id is None
     assert (await up.ann.click("Yes")).answered
     assert (await up.shown(ask)).status == "answered"
 
@@ -244,8 +248,8 @@ async def test_a_person_is_asked_in_direct_messages(up: Rig) -> None:
     assert (await up.ann.click("Yes", channel=dm)).answered
     stored = await up.until_current(ask)
     assert stored.status == "answered"
-    assert stored.thread is not None
-    assert "@me" in (stored.thread.url or "")
+    assert stored.placement.thread is not None
+    assert "@me" in (stored.placement.thread.url or "")
 
 
 async def test_an_ask_to_a_person_who_accepts_no_direct_messages_ends(up: Rig) -> None:
@@ -276,7 +280,7 @@ async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
         await up.surface.remind(ask, 0)
     up.discord.clock.advance(600)
     await up.surface.remind(ask, 0)
-    thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
+    thread = up.discord.world.channel(int(str((ask.placement.message or {})["thread"])))
     assert posts(up, thread) == 1
     assert [ping.whom for ping in up.discord.pings] == [(f"user:{up.ann.id}",)]
     await up.surface.remind(ask, 1)
@@ -297,7 +301,7 @@ async def test_a_moved_message_becomes_a_note_and_its_old_copy_links_to_the_new_
     ask = await up.shown(await up.submit(ONE))
     other = up.discord.add_channel(up.guild, "other")
     old = up.ann.latest(up.channel).message
-    await up.surface.retire_message(ask, ask.message or {}, _to(other))
+    await up.surface.retire_message(ask, ask.placement.message or {}, _to(other))
     assert up.ann.sees(old).controls == []
     assert f"<#{other.id}>" in up.ann.sees(old).text
 
@@ -319,7 +323,10 @@ async def test_somebody_whose_name_is_unknown_is_mentioned(up: Rig) -> None:
 
 async def test_an_unknown_channel_counts_as_deleted(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
-    nowhere = replace(ask, message=None, destination=_to(None))
+    nowhere = replace(
+        ask,
+        placement=replace(ask.placement, message=None, destination=_to(None)),
+    )
     with pytest.raises(DestinationGoneError):
         await up.surface.show(nowhere, _save)
 

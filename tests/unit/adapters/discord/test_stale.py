@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from answerback.core.walker import Person
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Actor
 from answerback.runtime.clock import SystemClock
+from answerback_testing.example_asks import with_values
 from tests.fakes.discord.world import Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
@@ -36,7 +36,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
 
 
 def live_message(up: Rig, ask: Ask) -> Message:
-    message = ask.message or {}
+    message = ask.placement.message or {}
     channel = up.discord.world.channel(int(str(message["channel"])))
     return channel.messages[int(str(message["id"]))]
 
@@ -44,7 +44,7 @@ def live_message(up: Rig, ask: Ask) -> Message:
 async def change_ask(up: Rig, ask: Ask, **fields: Any) -> None:
     def decide(latest: Ask | None) -> Decision[None]:
         assert latest is not None
-        return Decision(Write(replace(latest, **fields)), None)
+        return Decision(Write(with_values(latest, **fields)), None)
 
     await up.store.asks.change(ask.id, decide)
 
@@ -94,7 +94,7 @@ async def test_a_message_updated_by_the_response_is_recorded_as_shown(tmp_path: 
         edits = up.discord.faults.count(EDIT)
         assert (await up.ann.click("Reply", on=live_message(up, ask))).answered
         await up.ann.finds(LABELS.out_of_date.partition("{question}")[0])
-        assert (await up.shown(ask)).shown_revision == 2
+        assert (await up.shown(ask)).placement.shown_revision == 2
         assert up.discord.faults.count(EDIT) == edits
 
 

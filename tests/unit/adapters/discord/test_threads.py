@@ -32,8 +32,8 @@ async def test_a_rate_limited_thread_does_not_cause_an_edit(up: Rig) -> None:
     ask = await up.until_current(await up.submit(TWO))
     assert limited.hits == 3
     assert (up.discord.faults.count(POST), up.discord.faults.count(EDIT)) == (1, 0)
-    assert ask.thread is not None
-    assert ask.thread.id == (ask.message or {})["id"]
+    assert ask.placement.thread is not None
+    assert ask.placement.thread.id == (ask.placement.message or {})["id"]
 
 
 async def test_changes_while_a_thread_is_rate_limited_are_shown_by_one_edit(up: Rig) -> None:
@@ -56,4 +56,4 @@ async def test_a_message_that_is_deleted_before_it_has_a_thread_is_posted_again(
     stored = await up.until_current(ask)
     standing = [m for m in up.channel.messages.values() if not m.deleted]
     assert len(standing) == 1
-    assert up.ann.latest(up.channel).message.id == int(str((stored.message or {})["id"]))
+    assert up.ann.latest(up.channel).message.id == int(str((stored.placement.message or {})["id"]))

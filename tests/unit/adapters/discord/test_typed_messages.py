@@ -41,14 +41,19 @@ async def forget_message_id(up: Rig, ask: Ask) -> None:
 
     def decide(latest: Ask | None) -> Decision[None]:
         assert latest is not None
-        mark = {k: v for k, v in (latest.message or {}).items() if k not in {"id", "thread"}}
+        mark = {
+            k: v for k, v in (latest.placement.message or {}).items() if k not in {"id", "thread"}
+        }
         before = replace(
             latest,
-            message=mark,
-            thread=None,
-            seen=False,
-            seen_since=None,
-            shown_revision=0,
+            placement=replace(
+                latest.placement,
+                message=mark,
+                thread=None,
+                seen=False,
+                seen_since=None,
+                shown_revision=0,
+            ),
             opened=UNOPENED,
         )
         return Decision(Write(before), None)
@@ -61,13 +66,13 @@ def channel(up: Rig, number: str | None) -> Channel:
 
 
 def prompt(up: Rig, ask: Ask) -> Message:
-    message = ask.message or {}
+    message = ask.placement.message or {}
     return channel(up, str(message["channel"])).messages[int(str(message["id"]))]
 
 
 def own_thread(up: Rig, ask: Ask) -> Channel:
-    assert ask.thread is not None
-    return channel(up, ask.thread.id)
+    assert ask.placement.thread is not None
+    return channel(up, ask.placement.thread.id)
 
 
 async def wait_for_mark(up: Rig, message: Message, emoji: str) -> None:
@@ -213,7 +218,7 @@ async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_
     note = await find_note(up, said)
     assert note.content.startswith("**What?**\n")
     assert note.content.count("https://") == 1
-    assert note.content.endswith(f" {private_notes.message_url(ask.message or {})}")
+    assert note.content.endswith(f" {private_notes.message_url(ask.placement.message or {})}")
     assert (await up.shown(ask)).revision == ask.revision
 
 

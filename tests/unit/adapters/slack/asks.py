@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,11 +11,12 @@ from pydantic import JsonValue
 from answerback.core import ask as asks
 from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, EndTurn, Other, Reply, Submit
-from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
+from answerback.core.ask import Ask, Change, Destination, Placement, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Persistence, Question
 from answerback.core.typed_text import is_blank
 from answerback.core.walker import Person
 from answerback_testing import strategies
+from answerback_testing.example_asks import with_values
 
 ASK_ID = "ask_0123456789abcdef01234567"
 ADA = Person(surface="slack", user_id="U0ADA", name="ada")
@@ -46,11 +46,12 @@ def ask_of(form: Form, **changes: Any) -> Ask:
         created_at=1_700_000_000,
         updated_at=1_700_000_000,
         request=request,
-        destination=Destination(surface="slack", channel="C1"),
-        responders=("anyone",),
+        placement=Placement(
+            destination=Destination(surface="slack", channel="C1"), responders=("anyone",)
+        ),
         walk=walker.start(form),
     )
-    return replace(made, **changes)
+    return with_values(made, **changes)
 
 
 def single_question_ask(kind: AnswerType, **changes: object) -> Ask:

@@ -86,7 +86,7 @@ class Rig:
 
     def channel_of(self, ask: Ask) -> str:
         """The channel where an ask is shown."""
-        return (ask.thread.channel if ask.thread else None) or CHANNEL
+        return (ask.placement.thread.channel if ask.placement.thread else None) or CHANNEL
 
     async def wait_for_notes(
         self, person: Person, count: int = 1, channel: str = CHANNEL

@@ -59,7 +59,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         await self._slack.until(lambda: not self._second_messages(ask))
 
     def _second_messages(self, ask: Ask) -> list[Message]:
-        live, messages = (ask.message or {})["ts"], self._slack.messages(self._channel)
+        live, messages = (ask.placement.message or {})["ts"], self._slack.messages(self._channel)
         return [each for each in messages if belongs(each, ask.id) and each.ts != live]
 
     def _standing(self) -> list[Message]:

@@ -91,14 +91,14 @@ class SlackStage(SlackRemoval):
     carry_out_post = carry_out_edit
 
     def count_messages(self, ask: Ask) -> int:
-        channel = str((ask.message or {})["channel"])
+        channel = str((ask.placement.message or {})["channel"])
         return sum(belongs(each, ask.id) for each in self.slack.messages(channel))
 
     def refuse_token(self, *, refused: bool) -> None:
         self.slack.revoked = refused
 
     def delete_unnoticed(self, ask: Ask) -> None:
-        del self.slack.workspace.messages[CHANNEL][str((ask.message or {})["ts"])]
+        del self.slack.workspace.messages[CHANNEL][str((ask.placement.message or {})["ts"])]
 
     def close_place_unnoticed(self, *, closed: bool) -> None:
         self.slack.workspace.channels[CHANNEL].archived = closed

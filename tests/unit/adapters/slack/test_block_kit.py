@@ -27,6 +27,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import inbox_view, modals, private_notes
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
+from answerback_testing.example_asks import with_values
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.snapshots import InFolder
@@ -165,7 +166,7 @@ def test_a_refused_choice_has_no_text_to_give_back() -> None:
 @pytest.mark.rule("WHO-1")
 def test_no_person_is_shown_as_an_id() -> None:
     nameless = Person(surface="slack", user_id="U0ADA")
-    ask = replace(single_question_ask(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
+    ask = with_values(single_question_ask(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
     change = asks.apply_action(ask, Answer(value=True), at=1, by=nameless)
     assert isinstance(change, asks.Change)
     note = private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, change.ask), EVE, LABELS)
@@ -182,7 +183,7 @@ def test_no_person_is_shown_as_an_id() -> None:
 def test_home(as_json: SnapshotAssertion) -> None:
     url = "https://acme.slack.com/archives/C1/p1700000000000100"
     asks = [
-        replace(
+        with_values(
             single_question_ask(AnswerType.BOOLEAN, text="Apply *it* to <!channel>?"),
             thread=Thread(url=url),
         ),

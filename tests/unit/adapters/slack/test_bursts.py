@@ -92,7 +92,7 @@ async def test_a_rate_limited_channel_stalls_neither_other_channels_nor_edits(up
     for ask in asks:
         stored = await up.app.store.asks.get(ask.id)
         assert stored is not None
-        assert (stored.status, stored.message) == (Status.OPEN, None)
+        assert (stored.status, stored.placement.message) == (Status.OPEN, None)
 
 
 @pytest.mark.parametrize("paces", [replace(PATIENT, call=2.0)])
@@ -115,7 +115,7 @@ async def test_a_rate_limited_replacement_is_posted_later_and_only_once(up: Rig)
     up.slack.faults.add("chat.postMessage", status=429, retry_after=1)
     await up.ada.click_on(copy, LABELS.yes)
     ask = await up.shown(ask)
-    assert ask.shown_revision == 2
+    assert ask.placement.shown_revision == 2
     assert "A note?" in up.ada.sees(up.live(ask)).text
     assert up.slack.count("conversations.history") == 0
 
@@ -123,7 +123,7 @@ async def test_a_rate_limited_replacement_is_posted_later_and_only_once(up: Rig)
 async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig) -> None:
     up.slack.faults.add("chat.postMessage", times=2, status=429, retry_after=1)
     ask = await up.submit(APPLY, to="slack:@U0ADA", responders=None)
-    assert ask.shown_revision == 1
+    assert ask.placement.shown_revision == 1
     assert up.slack.count("conversations.open") == 1
 
 

@@ -84,8 +84,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def mention(town: Town, ask: Ask, text: str) -> Message:
-    assert ask.thread is not None
-    return await town.ada.mention_bot(CHANNEL, text, thread=ask.thread.id)
+    assert ask.placement.thread is not None
+    return await town.ada.mention_bot(CHANNEL, text, thread=ask.placement.thread.id)
 
 
 def values(ask: Ask) -> list[Any]:
@@ -223,9 +223,9 @@ async def test_nothing_is_read_where_no_message_could_count(town: Town) -> None:
     said = await mention(town, ask, "here")
     async with town.up() as up:
         await town.taken(said)
-        assert ask.thread is not None
+        assert ask.placement.thread is not None
         threads = {read.get("ts") for read in town.reads() if "ts" in read}
-        assert threads == {ask.thread.id}
+        assert threads == {ask.placement.thread.id}
 
 
 async def test_messages_received_long_ago_are_not_read_again(town: Town) -> None:
@@ -261,7 +261,9 @@ async def test_rate_limits_are_respected_and_the_newest_question_comes_first(tow
         for each in said:
             await town.taken(each)
     threads = [read["ts"] for read in town.reads() if "ts" in read]
-    assert list(dict.fromkeys(threads)) == [a.thread.id for a in reversed(asks) if a.thread]
+    assert list(dict.fromkeys(threads)) == [
+        a.placement.thread.id for a in reversed(asks) if a.placement.thread
+    ]
 
 
 @pytest.mark.usefixtures("impatient")
@@ -287,11 +289,11 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
     async with town.up() as up:
         older, newer = await up.submit(NOTE), await up.submit(NOTE)
     said = await mention(town, older, "found")
-    assert newer.thread is not None
+    assert newer.placement.thread is not None
     reading, drafts, failures = channel_history.read_page, SqlDrafts.get, ["locked"]
 
     async def odd(calls: SlackApi, place: channel_history.Conversation, **span: Any) -> Any:
-        if newer.thread and place.thread == newer.thread.id:
+        if newer.placement.thread and place.thread == newer.placement.thread.id:
             raise KeyError("odd")
         return await reading(calls, place, **span)
 
@@ -316,8 +318,8 @@ async def test_all_missed_messages_are_read_however_many_they_are(
     monkeypatch.setattr(channel_history, "PAGE_SIZE", 3)
     async with town.up() as up:
         ask = await up.submit(NOTE)
-    assert ask.thread is not None
-    thread = ask.thread.id if in_thread else None
+    assert ask.placement.thread is not None
+    thread = ask.placement.thread.id if in_thread else None
     chatter = [(town.bob, f"chatter {n}") for n in range(40)]
     if in_thread:  # read oldest first
         for who, text in chatter:

@@ -57,7 +57,11 @@ def squeezed(text: str) -> str:
 @pytest.mark.rule("SLACK-14")
 @pytest.mark.parametrize("case", CASES)
 def test_the_text_of_every_kind_in_every_state_states_the_whole_decision(case: str) -> None:
-    ask = replace(CASES[case], responders=("U0ADA",), expires_at=1_700_003_600.0)
+    ask = replace(
+        CASES[case],
+        placement=replace(CASES[case].placement, responders=("U0ADA",)),
+        expires_at=1_700_003_600.0,
+    )
     view = view_of(ask)
     text = squeezed(read(fallback_text(view, LABELS, ADA), verbatim=True))
     for said in decision(view):
@@ -72,7 +76,7 @@ def test_the_text_of_every_kind_in_every_state_states_the_whole_decision(case: s
 @pytest.mark.parametrize("case", [c for c in CASES if view_of(CASES[c]).prompt is not None])
 def test_a_long_context_never_displaces_the_question_and_its_choices(case: str) -> None:
     ask = with_context(CASES[case], LONG)
-    view = view_of(replace(ask, responders=(ANYONE,)))
+    view = view_of(replace(ask, placement=replace(ask.placement, responders=(ANYONE,))))
     text = squeezed(fallback_text(view, LABELS))
     for said in [*decision(view), LABELS.for_anyone]:
         assert squeezed(escape(said))[:60] in text, (case, said)

@@ -93,7 +93,7 @@ async def test_a_failed_post_is_made_only_once(up: Rig, fault: str) -> None:
     up.slack.faults.add("chat.postMessage", **FAULTS[fault])
     ask = await _settled(up, await up.submit(APPLY))
     assert _asks_shown(up, ask.id) == 1
-    assert ask.shown_revision == 1
+    assert ask.placement.shown_revision == 1
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -107,7 +107,7 @@ async def test_a_post_is_still_searched_for_after_its_repetition_was_refused(up:
     late.release()
     ask = await _settled(up, await submitting)
     assert _asks_shown(up, ask.id) == 1
-    assert ask.shown_revision == 1
+    assert ask.placement.shown_revision == 1
 
 
 @pytest.mark.rule("DATA-7")
@@ -117,7 +117,7 @@ async def test_a_failed_update_is_made_up_for(up: Rig, fault: str) -> None:
     up.slack.faults.add("chat.update", **FAULTS[fault])
     await up.ada.click(up.live(ask), LABELS.yes)
     ask = await _settled(up, ask)
-    assert ask.shown_revision == ask.revision == 2
+    assert ask.placement.shown_revision == ask.revision == 2
     assert "A note?" in up.ada.sees(up.live(ask)).text
     assert _asks_shown(up, ask.id) == 1
 
@@ -167,7 +167,7 @@ async def test_a_post_that_is_not_found_among_too_many_messages_is_not_repeated(
     monkeypatch.setattr(channel_history, "_MAX_PAGES", 250)
     ask = await _settled(up, await submitting)
     assert _asks_shown(up, ask.id) == 1
-    assert ask.shown_revision == 1
+    assert ask.placement.shown_revision == 1
 
 
 async def test_a_post_is_searched_for_around_its_own_time(
@@ -277,7 +277,7 @@ async def test_a_revoked_token_fails_unseen_asks_and_leaves_the_others_open(up: 
     up.slack.revoked = False
     up.app.shower.request_sync(seen)
     seen = await up.shown(seen)
-    assert seen.shown_revision == seen.revision == 2
+    assert seen.placement.shown_revision == seen.revision == 2
 
 
 async def test_rejected_blocks_are_replaced_by_plain_text_and_logged(
@@ -367,7 +367,7 @@ async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
 async def test_a_message_left_behind_says_where_the_question_moved_to(up: Rig) -> None:
     ask = await up.submit(APPLY)
     to = Destination(surface="slack", channel="C0ELSE")
-    await up.app.surface.retire_message(ask, ask.message or {}, to)
+    await up.app.surface.retire_message(ask, ask.placement.message or {}, to)
     sight = up.ada.sees(up.live(ask))
     assert sight.text.strip() == LABELS.escalated.format(where="#C0ELSE")
     assert sight.controls == ()

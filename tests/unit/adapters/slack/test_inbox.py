@@ -24,6 +24,7 @@ from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_slack import inbox, inbox_view
 from answerback_slack.manifest import EVENTS
+from answerback_testing.example_asks import with_values
 from tests.fakes.slack import home_tab as fake_home_tab
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.person import Person
@@ -121,7 +122,9 @@ async def test_a_home_shows_waiting_asks_oldest_first_with_who_asks_and_since_wh
     sight = shown(up, up.ada)
     assert sight is not None
     links = [control.element["url"] for control in sight.controls]
-    assert [ask.thread.url for ask in (first, second, direct) if ask.thread] == links
+    assert [
+        ask.placement.thread.url for ask in (first, second, direct) if ask.placement.thread
+    ] == links
     labels = [control.element["accessibility_label"] for control in sight.controls]
     assert labels[0] == "Open: Apply the migration?"
 
@@ -284,7 +287,9 @@ async def test_the_queue_of_homes_is_bounded_and_drains_however_many_may_answer(
     assert homes is not None
     for crowd in range(3):
         everybody = tuple(f"U{crowd}X{n}" for n in range(1_500))
-        homes.refresh_for(replace(single_question_ask(AnswerType.BOOLEAN), responders=everybody))
+        homes.refresh_for(
+            with_values(single_question_ask(AnswerType.BOOLEAN), responders=everybody)
+        )
     assert len(homes._queue) == 2_000
     await opened(up, up.ada)  # goes first, ahead of everybody who is queued
     async with asyncio.timeout(WAIT):
@@ -363,7 +368,11 @@ URL = "https://acme.slack.com/archives/C1/p1700000000000100"
 
 
 def listed(ask: Ask, number: int = 0, url: str | None = URL) -> Ask:
-    return replace(ask, id=f"ask_{number:024x}", thread=Thread(channel="C1", id="1.0", url=url))
+    return replace(
+        ask,
+        id=f"ask_{number:024x}",
+        placement=replace(ask.placement, thread=Thread(channel="C1", id="1.0", url=url)),
+    )
 
 
 def wire(view: Json) -> Json:

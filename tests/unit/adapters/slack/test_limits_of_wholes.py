@@ -130,7 +130,7 @@ def test_a_reminder_is_a_single_message_whoever_asked() -> None:
     for label in LONG:
         ask = single_question_ask(AnswerType.BOOLEAN, text="?")
         ask = ask_of(ask.form.model_copy(update={"tool": label}))
-        ask = replace(ask, responders=("@S0" + "X" * 29,) * 99)
+        ask = replace(ask, placement=replace(ask.placement, responders=("@S0" + "X" * 29,) * 99))
         url = f"https://example.slack.com/archives/{'x' * 120}"
         message = private_notes.reminder(ask, 0, url, LABELS)
         assert is_accepted(*message.blocks, text=message.text)

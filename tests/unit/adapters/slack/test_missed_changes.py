@@ -27,7 +27,7 @@ async def town(tmp_path: Path) -> AsyncIterator[Town]:
 
 def delete(town: Town, ask: Ask) -> None:
     """Delete an ask's message without an event."""
-    del town.slack.workspace.messages[CHANNEL][str((ask.message or {})["ts"])]
+    del town.slack.workspace.messages[CHANNEL][str((ask.placement.message or {})["ts"])]
 
 
 async def looked(up: Rig) -> None:
@@ -40,7 +40,7 @@ async def looked(up: Rig) -> None:
 
 
 async def was_posted_again(up: Rig, ask: Ask) -> bool:
-    return (await up.shown(ask)).message != ask.message
+    return (await up.shown(ask)).placement.message != ask.placement.message
 
 
 @pytest.mark.rule("PLACE-1")

@@ -218,13 +218,13 @@ async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) ->
     await _all_delivered(up)
     moved = await up.app.store.asks.get(ask.id)
     assert moved is not None
-    assert moved.thread is not None
-    assert moved.thread.channel == "C0PRIVATE"
+    assert moved.placement.thread is not None
+    assert moved.placement.thread.channel == "C0PRIVATE"
     await up.ada.click(up.live(moved), LABELS.yes)
     ask = await up.shown(ask)
     later = await submitting
     assert up.live(later).channel == "C0PRIVATE", "a post that had to wait goes there too"
-    assert ask.shown_revision == ask.revision == 2
+    assert ask.placement.shown_revision == ask.revision == 2
     assert "A note?" in up.ada.sees(up.live(ask)).text
 
 
@@ -233,7 +233,7 @@ async def _messages_besides(up: Rig, ask: Ask, channel: str) -> list[object]:
     others = [
         each async for each in up.app.service.each_open("slack", channel) if each.id != ask.id
     ]
-    return [each.message for each in others if each.message]
+    return [each.placement.message for each in others if each.placement.message]
 
 
 @pytest.mark.rule("SLACK-8")

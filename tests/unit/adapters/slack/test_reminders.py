@@ -28,8 +28,8 @@ async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     assert len(replies) == 1
     sight = up.ada.sees(replies[0])
     assert sight.mentions == ["U0ADA", "S0OPS"]
-    assert ask.thread is not None
-    assert (ask.thread.url, ask.thread.url) in sight.links
+    assert ask.placement.thread is not None
+    assert (ask.placement.thread.url, ask.placement.thread.url) in sight.links
     await up.app.surface.remind(ask, 1)
     assert len([m for m in up.slack.messages(CHANNEL) if m.thread_ts]) == 2
 
@@ -42,8 +42,8 @@ async def test_a_responder_that_is_not_an_id_never_becomes_markup(up: Rig, made_
     await up.app.surface.remind(ask, 0)
     sight = up.ada.sees(up.slack.messages(CHANNEL)[-1])
     assert sight.mentions == [up.ada.id]
-    assert ask.thread is not None
-    assert sight.links == [(ask.thread.url, ask.thread.url)]
+    assert ask.placement.thread is not None
+    assert sight.links == [(ask.placement.thread.url, ask.placement.thread.url)]
     await up.bob.click(up.live(ask), LABELS.yes)
     [note] = await up.wait_for_notes(up.bob)
     assert made_up in note

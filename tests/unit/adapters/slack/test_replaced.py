@@ -43,8 +43,8 @@ async def test_a_deleted_message_is_posted_again(up: Rig, how: str) -> None:
     newest = up.slack.messages(CHANNEL)[-1]
     assert newest.ts != live.ts
     assert "A note?" in up.ada.sees(newest).text
-    assert ask.message is not None
-    assert ask.message["ts"] == newest.ts
+    assert ask.placement.message is not None
+    assert ask.placement.message["ts"] == newest.ts
 
 
 async def test_a_replacement_is_not_mistaken_for_the_message_it_replaces(up: Rig) -> None:
@@ -59,7 +59,7 @@ async def test_a_replacement_is_not_mistaken_for_the_message_it_replaces(up: Rig
     assert live.deleted
     assert _asks_shown(up, ask.id) == 1
     newest = up.slack.messages(CHANNEL)[-1]
-    assert ask.message == {"channel": CHANNEL, "ts": newest.ts, "thread": parent.ts}
+    assert ask.placement.message == {"channel": CHANNEL, "ts": newest.ts, "thread": parent.ts}
     assert "A note?" in up.ada.sees(newest).text
 
 
@@ -83,8 +83,8 @@ async def test_an_old_message_that_cannot_be_deleted_stays(up: Rig) -> None:
     await up.ada.click(live, LABELS.yes)
     ask = await up.shown(ask)
     newest = up.slack.messages(CHANNEL)[-1]
-    assert ask.message is not None
-    assert ask.message["ts"] == newest.ts != live.ts
+    assert ask.placement.message is not None
+    assert ask.placement.message["ts"] == newest.ts != live.ts
     assert not live.deleted
 
 
@@ -116,7 +116,7 @@ async def test_a_message_with_rich_text_says_where_the_question_moved_to(up: Rig
     up.slack.keeps_rich_text = True
     ask = await up.submit(EXPLAINED)
     to = Destination(surface="slack", channel="C0ELSE")
-    await up.app.surface.retire_message(ask, ask.message or {}, to)
+    await up.app.surface.retire_message(ask, ask.placement.message or {}, to)
     sight = up.ada.sees(up.live(ask))
     assert sight.text.strip() == LABELS.escalated.format(where="#C0ELSE")
     assert not sight.buttons

@@ -54,9 +54,9 @@ async def test_a_message_waits_only_briefly_for_names(up: Rig) -> None:
 @pytest.mark.rule("SURFACE-17")
 async def test_a_direct_message_does_not_say_who_may_answer(up: Rig) -> None:
     person = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
-    channel = person.thread.channel if person.thread else None
+    channel = person.placement.thread.channel if person.placement.thread else None
     talk = await up.submit(APPLY, to=f"slack:{channel}", responders=None)
-    assert talk.responders == (ANYONE,)
+    assert talk.placement.responders == (ANYONE,)
     for ask in (person, talk):
         text = read(up, ask)
         assert "For" not in text

@@ -163,8 +163,8 @@ async def test_a_mention_that_cannot_be_accepted_gets_a_private_reply_with_advic
     said = await up.type_answer(ask, text)
     [note] = await up.wait_for_notes(up.ada)
     assert note.startswith(expected)
-    assert ask.thread is not None
-    assert note.endswith(str(ask.thread.url))
+    assert ask.placement.thread is not None
+    assert note.endswith(str(ask.placement.thread.url))
     await up.slack.queue.settle()
     assert (said.reactions, (await up.shown(ask)).revision) == ({}, 1)
     assert up.bob.private_notes(CHANNEL) == []

@@ -278,7 +278,7 @@ async def test_a_preview_too_long_for_a_modal_is_read_page_by_page(up: Rig) -> N
 @pytest.mark.rule("SUBMIT-10", "SURFACE-6")
 async def test_a_direct_message_is_for_its_recipient(up: Rig) -> None:
     ask = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
-    assert ask.responders == (up.ada.id,)
+    assert ask.placement.responders == (up.ada.id,)
     assert up.channel_of(ask) == "D0ADA"
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
@@ -289,7 +289,7 @@ async def test_a_question_can_be_posted_in_a_given_thread(up: Rig) -> None:
     parent = await up.bob.post("C0OPS", "Deploying now")
     ask = await up.submit(APPLY, to=f"slack:C0OPS/{parent.ts}")
     assert up.live(ask).thread_ts == parent.ts
-    assert ask.thread is not None
-    assert ask.thread.id == parent.ts
+    assert ask.placement.thread is not None
+    assert ask.placement.thread.id == parent.ts
     await up.ada.click(up.live(ask), LABELS.no)
     assert (await up.shown(ask)).walk.answers[0].value is False

@@ -63,7 +63,7 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
         await self._telegram.until(lambda: not self._second_messages(ask))
 
     def _second_messages(self, ask: Ask) -> list[Message]:
-        live, stem = message_id((ask.message or {}).get("id")), f"ab1:{ask.id}:"
+        live, stem = message_id((ask.placement.message or {}).get("id")), f"ab1:{ask.id}:"
         others = [each for each in self._chat.messages.values() if each.id != live]
         return [
             m for m in others if any(b.get("callback_data", "").startswith(stem) for b in m.buttons)
@@ -73,7 +73,7 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
         self._copy = copy.copy(self._live())
 
     def _live(self) -> Message:
-        number = message_id((self._ask.message or {}).get("id"))
+        number = message_id((self._ask.placement.message or {}).get("id"))
         assert number is not None
         return self._chat.messages[number]
 

@@ -96,7 +96,7 @@ class TelegramStage:
         self.telegram.token = "another" if refused else self._token
 
     def delete_unnoticed(self, ask: Ask) -> None:
-        number = message_id((ask.message or {}).get("id"))
+        number = message_id((ask.placement.message or {}).get("id"))
         assert number is not None
         del self.group.messages[number]
 

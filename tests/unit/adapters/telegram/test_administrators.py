@@ -20,7 +20,7 @@ from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> None:
     async with rig(tmp_path, responders=("@admins",)) as at:
         ask = await at.submit([GO], responders=None)
-        assert ask.responders == (f"@{at.group.id}",)
+        assert ask.placement.responders == (f"@{at.group.id}",)
         assert "the administrators of ops" in live(at.group, ask).text
         assert "may answer here" in await press(at, at.ann, live(at.group, ask), "Yes")
         at.group.members[at.ann.id] = "administrator"
@@ -57,8 +57,8 @@ async def test_a_route_may_name_the_administrators_of_its_groups(tmp_path: Path)
         routes = Routes(by_name=by_name)
         async with rig(tmp_path, telegram=telegram, group=group, routes=routes) as at:
             ask = await at.submit([GO], to="ops", responders=None)
-            assert ask.responders == (f"@{group.id}",)
-            assert ask.confirmers == (f"@{group.id}", "7")
+            assert ask.placement.responders == (f"@{group.id}",)
+            assert ask.placement.confirmers == (f"@{group.id}", "7")
             escalation = ask.request.escalation
             assert escalation is not None
             assert escalation.responders == (f"@{leads.id}", "8")
@@ -67,7 +67,7 @@ async def test_a_route_may_name_the_administrators_of_its_groups(tmp_path: Path)
             assert escalation is not None
             assert escalation.responders == (f"@{group.id}", "8")
             narrowed = await at.submit([GO], to="ops", responders=["@admins"])
-            assert narrowed.responders == (f"@{group.id}",)
+            assert narrowed.placement.responders == (f"@{group.id}",)
             group.members[at.ann.id] = "administrator"
             await press(at, at.ann, live(group, ask), "Yes")
             assert (await at.shown(ask)).confirming
@@ -118,7 +118,7 @@ async def test_administrators_beside_a_person_are_left_out_in_a_direct_message(
     async with rig(tmp_path) as at:
         ann = str(at.ann.id)
         ask = await at.submit([GO], to=f"telegram:@{ann}", responders=["@admins", ann])
-        assert ask.responders == (ann,)
+        assert ask.placement.responders == (ann,)
 
 
 @pytest.mark.rule("TELEGRAM-10")

@@ -16,7 +16,12 @@ from tests.unit.adapters.telegram.test_places_and_faults import GO
 async def test_members_of_the_group_and_who_has_started_the_bot_are_found(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
         ask = await at.shown(await at.submit([GO]))
-        direct = replace(ask, destination=Destination(surface="telegram", user=str(at.ann.id)))
+        direct = replace(
+            ask,
+            placement=replace(
+                ask.placement, destination=Destination(surface="telegram", user=str(at.ann.id))
+            ),
+        )
         started, new = at.telegram.add_user("Bob"), at.telegram.add_user("Cy", started=False)
         at.group.members[new.id] = "member"
         at.group.members[started.id] = "left"

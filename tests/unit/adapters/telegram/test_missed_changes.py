@@ -23,7 +23,7 @@ async def test_asks_in_chats_that_changed_meanwhile_fail_or_move(tmp_path: Path)
         async with rig(tmp_path, telegram=telegram, ann=ann) as at:
             direct, moved, left = [await at.submit([GO], to=f"telegram:{to}") for to in places]
             await at.message_sync.stop()
-            assert (await at.submit([GO])).message is None
+            assert (await at.submit([GO])).placement.message is None
         new = telegram.add_group()
         moving.migrated_to = new.id
         public.members[telegram.bot.id] = "left"

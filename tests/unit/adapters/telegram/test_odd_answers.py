@@ -29,7 +29,7 @@ DEFECT = {"ok": False, "error_code": 400, "description": "Bad Request: can't par
 async def once_posted(at: Rig, ask: Ask) -> Ask:
     """Return the ask once its message is there, which may take several tries."""
     await at.telegram.until(lambda: at.group.messages)
-    while not (ask.message or {}).get("id"):
+    while not (ask.placement.message or {}).get("id"):
         await asyncio.sleep(0.01)
         ask = await at.shown(ask)
     return ask

@@ -29,7 +29,7 @@ LABELS = Labels()
 
 def live(chat: Chat, ask: Ask) -> Message:
     """Return an ask's live message."""
-    number = message_id((ask.message or {}).get("id"))
+    number = message_id((ask.placement.message or {}).get("id"))
     assert number is not None
     return chat.messages[number]
 
@@ -89,7 +89,7 @@ async def test_a_second_copy_goes_at_its_first_click(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
         at.telegram.lose_next_answer = "sendMessage"
         ask = await at.submit([GO, {**GO, "id": "again"}])
-        while not (ask.message or {}).get("id"):
+        while not (ask.placement.message or {}).get("id"):
             await asyncio.sleep(0.02)
             ask = await at.shown(ask)
         first, second = at.group.messages.values()
@@ -193,7 +193,7 @@ async def test_a_group_that_becomes_a_supergroup_keeps_its_asks(tmp_path: Path) 
         await at.telegram.send_update({"message": moved})
         await at.telegram.until(lambda: new.messages)
         ask = await at.shown(ask)
-        assert (ask.message or {})["channel"] == str(new.id)
+        assert (ask.placement.message or {})["channel"] == str(new.id)
         again = await at.submit([GO])  # to the group that it was
         assert live(new, again).text == live(new, ask).text
         await press(at, at.ann, live(new, ask), "Yes")

@@ -92,5 +92,5 @@ async def test_a_reminder_in_a_group_that_became_a_supergroup_stays_as_it_was(
         await at.service.show_again(ask.id, deleted=True)
         await press(at, at.ann, live(new, await at.shown(ask)), "Yes")
         ask = await at.shown(ask)
-        assert (ask.status, ask.shown_revision) == (Status.ANSWERED, ask.revision)
+        assert (ask.status, ask.placement.shown_revision) == (Status.ANSWERED, ask.revision)
         assert reminder.version == 0

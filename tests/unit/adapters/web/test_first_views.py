@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from answerback.core.ask import Destination
 from answerback.core.errors import StoreError
 from answerback.core.escalation import move
 from answerback.ports.store import Write
-from answerback_testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask, with_values
 from answerback_web.site import HIDDEN_HEADER
 from tests.browser.site import INBOX, Site
 from tests.service_support import WAIT
@@ -37,7 +35,7 @@ async def test_an_ask_counts_as_shown_when_somebody_first_sees_it(
     [(shown_id, seconds)] = shown
     assert shown_id == ask.id
     assert 0 <= seconds < WAIT
-    assert (await web_site.stored(ask)).seen_since is not None
+    assert (await web_site.stored(ask)).placement.seen_since is not None
 
 
 async def test_a_page_is_shown_even_if_that_cannot_be_stored(
@@ -57,9 +55,9 @@ async def test_only_what_nobody_has_seen_anywhere_counts(web_site: Site) -> None
     service = web_site.service
     service.hooks.shown.listen(lambda ask, _: shown.append(ask.id))
     ask = await web_site.ask(TEXT)
-    seen = replace(new_ask(9, to=Destination(surface="chat")), seen=True)
-    moved = move(seen, ask.destination)
+    seen = with_values(new_ask(9, to=Destination(surface="chat")), seen=True)
+    moved = move(seen, ask.placement.destination)
     await service.store.asks.create(Write(moved), None)
     await service.note_seen([ask, ask, moved])  # as two people who open it at the same time
     assert shown == [ask.id]
-    assert (await web_site.stored(moved)).seen
+    assert (await web_site.stored(moved)).placement.seen

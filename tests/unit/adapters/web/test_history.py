@@ -97,7 +97,7 @@ async def test_a_row_and_the_page_say_whether_the_agent_has_the_answer(
 async def test_a_row_shows_the_time_by_which_rows_are_sorted(shared: Site, visitor: Reader) -> None:
     """An old ask that was answered just now stays where it is, and says when it was asked."""
     now = shared.service.clock.now()
-    to = (await shared.ask(STORES)).destination
+    to = (await shared.ask(STORES)).placement.destination
     old = new_ask(7, to=to, at=now - 7_200)
     await shared.service.store.asks.create(Write(old), None)
     assert "2 h ago" in (await visitor.open(f"{HISTORY}?status=open")).text

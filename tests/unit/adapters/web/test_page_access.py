@@ -261,8 +261,8 @@ async def test_a_read_only_page_lets_a_person_enter_their_key_to_answer(
 
 async def test_an_agent_receives_an_address_that_a_person_can_open(web_site: Site) -> None:
     ask = await web_site.ask(TEXT)
-    assert ask.thread is not None
-    assert (ask.thread.url or "").startswith(f"{web_site.public_url}/a/{ask.id}.")
+    assert ask.placement.thread is not None
+    assert (ask.placement.thread.url or "").startswith(f"{web_site.public_url}/a/{ask.id}.")
 
 
 @pytest.mark.rule("WEB-3")
@@ -342,7 +342,7 @@ async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> N
     surface, ask = web_site.surface, await web_site.ask(TEXT)
     assert not surface.live
     assert surface.unready_reason() is None
-    assert surface.destination_problem(ask.destination) is None
+    assert surface.destination_problem(ask.placement.destination) is None
     wrong = surface.destination_problem(Destination(surface="web", channel="C1"))
     assert wrong is not None
     assert 'write "web"' in wrong

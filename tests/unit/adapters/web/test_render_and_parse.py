@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core.actions import Answer, Other
-from answerback.core.ask import Ask, Destination, Outcome, Request, Status
+from answerback.core.ask import Ask, Destination, Outcome, Placement, Request, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Option, Question
@@ -50,8 +50,7 @@ def ask_of(form: Form) -> Ask:
         created_at=0.0,
         updated_at=0.0,
         request=request,
-        destination=Destination(surface="web"),
-        responders=("anyone",),
+        placement=Placement(destination=Destination(surface="web"), responders=("anyone",)),
         walk=start(form),
     )
 

@@ -161,8 +161,14 @@ def test_an_end_is_counted_from_when_the_ask_was_first_seen() -> None:
 
 def test_an_ask_that_moves_twice_was_first_seen_at_its_first_place() -> None:
     moved = move(new_ask(seen=True, seen_since=1_030.0), Destination(surface="chat"))
-    again = move(replace(moved, seen=True, seen_since=1_080.0), Destination(surface="web"))
-    assert (moved.first_seen, again.first_seen) == (1_030.0, 1_030.0)
+    again = move(
+        replace(
+            moved,
+            placement=replace(moved.placement, seen=True, seen_since=1_080.0),
+        ),
+        Destination(surface="web"),
+    )
+    assert (moved.placement.first_seen, again.placement.first_seen) == (1_030.0, 1_030.0)
 
 
 @pytest.mark.parametrize(("to", "route"), [("ops", "ops"), ("web", None), (None, None)])

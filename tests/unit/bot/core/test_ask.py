@@ -61,7 +61,9 @@ def test_an_answer_that_waits_for_confirmation_waits_for_those_who_may_confirm()
     confirming = after(ask, Answer(value=True), ANN, Source.HUMAN)
     assert confirming.confirming
     assert (confirming.waits_for, confirming.actors) == (("U2",), ("U1", "@S9", "U2"))
-    assert replace(confirming, confirmers=()).waits_for == ("U1", "@S9")
+    assert replace(
+        confirming, placement=replace(confirming.placement, confirmers=())
+    ).waits_for == ("U1", "@S9")
 
 
 @pytest.mark.parametrize(

@@ -48,14 +48,19 @@ def test_no_id_is_left_that_reveals_a_person() -> None:
 def test_opaque_ids_stay_where_messages_are_edited_and_in_who_did_what() -> None:
     ask = erased(SLACK)
     nameless = replace(SLACK, name=None)
-    assert ask.destination.user == "U1"
-    assert ask.left is not None
-    assert ask.left.destination.user == "U1"
+    assert ask.placement.destination.user == "U1"
+    assert ask.placement.left is not None
+    assert ask.placement.left.destination.user == "U1"
     assert ask.outcome is not None
     assert ask.outcome.ended_by == nameless
     assert ask.tried_again == TriedAgain(at=3.0, by=nameless, text=None)
     assert ask.grant is not None
     assert (ask.grant.by, ask.grant.revoked_by) == (nameless, nameless)
     assert ask.copies == (ConfirmerCopy(user="U1"),)
-    assert (ask.confirmers_elsewhere, ask.accounts_refused) == ((), 0)
-    assert (ask.responders, ask.confirmers, ask.handed_to, ask.acted_by) == ((), (), (), None)
+    assert (ask.placement.confirmers_elsewhere, ask.accounts_refused) == ((), 0)
+    assert (ask.placement.responders, ask.placement.confirmers, ask.handed_to, ask.acted_by) == (
+        (),
+        (),
+        (),
+        None,
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.asides import QuestionOpening
-from answerback.core.ask import Ask, Destination, Reason, Request, Status, end_ask
+from answerback.core.ask import Ask, Destination, Placement, Reason, Request, Status, end_ask
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import OptionKind
 from answerback.core.labels import Labels
@@ -24,6 +24,7 @@ from answerback.core.typed_answers import (
 )
 from answerback.core.walker import Phase, Walk, start, step
 from answerback.dialects import registry
+from answerback_testing.example_asks import with_values
 from tests.timing import seconds
 from tests.unit.cases import read_case
 
@@ -35,8 +36,9 @@ def asked(name: str, arguments: dict[str, Any]) -> Ask:
         created_at=0,
         updated_at=0,
         request=Request(name=name, dialect=dialect, arguments=arguments, form=form),
-        destination=Destination(surface="chat", channel="C1"),
-        responders=("anyone",),
+        placement=Placement(
+            destination=Destination(surface="chat", channel="C1"), responders=("anyone",)
+        ),
         walk=start(form),
     )
 
@@ -263,7 +265,7 @@ def test_typed_text_counts_once_its_question_was_visible(
     at: float | None,
     expected: str | None,
 ) -> None:
-    ask = replace(
+    ask = with_values(
         single("text"),
         revision=2,
         shown_revision=2 if is_current else 1,
@@ -273,7 +275,7 @@ def test_typed_text_counts_once_its_question_was_visible(
     assert (expected in found.sentence) if found and expected else (found, expected) == (None, None)
 
 
-POSTED = replace(single("text"), message={"id": "1"}, seen_since=10.0, shown_revision=1)
+POSTED = with_values(single("text"), message={"id": "1"}, seen_since=10.0, shown_revision=1)
 ENDED = end_ask(POSTED, Status.WITHDRAWN, at=1_000.0, reason=Reason.WITHDRAWN).ask
 
 
@@ -284,15 +286,31 @@ ENDED = end_ask(POSTED, Status.WITHDRAWN, at=1_000.0, reason=Reason.WITHDRAWN).a
         (single("text"), 11.0, False),
         (POSTED, 10.0, False),
         (POSTED, 10.1, True),
-        (replace(POSTED, seen_since=None), 1.0, True),
+        (replace(POSTED, placement=replace(POSTED.placement, seen_since=None)), 1.0, True),
         # it ended, and its message still shows the question
         (ENDED, 5_000.0, True),
         (ENDED, 10.0, False),
-        (replace(ENDED, shown_revision=2, opened=QuestionOpening(shown=20.0)), 20.0, True),
-        (replace(ENDED, shown_revision=2, opened=QuestionOpening(shown=20.0)), 20.1, False),
+        (
+            replace(
+                ENDED,
+                placement=replace(ENDED.placement, shown_revision=2),
+                opened=QuestionOpening(shown=20.0),
+            ),
+            20.0,
+            True,
+        ),
+        (
+            replace(
+                ENDED,
+                placement=replace(ENDED.placement, shown_revision=2),
+                opened=QuestionOpening(shown=20.0),
+            ),
+            20.1,
+            False,
+        ),
         # nobody knows since when its message shows the end
-        (replace(ENDED, shown_revision=2), 1_600.0, True),
-        (replace(ENDED, shown_revision=2), 1_600.1, False),
+        (replace(ENDED, placement=replace(ENDED.placement, shown_revision=2)), 1_600.0, True),
+        (replace(ENDED, placement=replace(ENDED.placement, shown_revision=2)), 1_600.1, False),
     ],
 )
 def test_an_ask_looked_open_between_its_post_and_the_update_after_its_end(

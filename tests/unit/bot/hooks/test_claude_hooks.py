@@ -182,8 +182,8 @@ async def test_a_timeout_denies_shows_on_the_page_and_keeps_the_ask_answerable(
     assert "stays open" in reason
     assert ask.id in reason
     assert ask.open
-    assert ask.thread is not None
-    page = ask.thread.url or ""
+    assert ask.placement.thread is not None
+    page = ask.placement.thread.url or ""
 
     async def says_moved_on() -> bool:
         async with service.http.get(page) as response:

@@ -48,8 +48,8 @@ async def test_an_asynchronous_ask_returns_at_once_and_informs_the_model(
         assert expected in interim["content"]
     assert not interim["is_error"]
     ask = await service.newest()
-    assert ask.thread is not None
-    async with service.http.get(ask.thread.url or "") as page:
+    assert ask.placement.thread is not None
+    async with service.http.get(ask.placement.thread.url or "") as page:
         assert "has gone on" in await page.text()
     await service.act(ask, action="answer", value=True)
     async with service.http.get(f"{service.url}/v1/answers?conversation=c1") as response:

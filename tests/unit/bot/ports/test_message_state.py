@@ -17,8 +17,11 @@ def test_a_channel_with_a_new_id_takes_only_its_own_asks_along() -> None:
     )
     assert replace_channel_id(ask, "C1", "C9") == ask
     moved = replace_channel_id(ask, "C2", "C9")
-    assert moved.message == {"channel": "C9", "ts": "1"}
-    assert moved.thread == Thread(channel="C9", id="1")
-    unseen = replace(ask, message=None, thread=None)
+    assert moved.placement.message == {"channel": "C9", "ts": "1"}
+    assert moved.placement.thread == Thread(channel="C9", id="1")
+    unseen = replace(
+        ask,
+        placement=replace(ask.placement, message=None, thread=None),
+    )
     assert replace_channel_id(unseen, "C1", "C9") == unseen
-    assert replace_channel_id(unseen, "C2", "C9").destination.channel == "C9"
+    assert replace_channel_id(unseen, "C2", "C9").placement.destination.channel == "C9"

@@ -145,7 +145,7 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
         ask.revision,
         None,
     )
-    assert result.shown_revision < result.revision, "its message is to be shown again"
+    assert result.placement.shown_revision < result.revision, "its message is to be shown again"
     line = wording.asks_line(view_of(result), Labels())
     assert line == (
         "The assistant asked this and has gone on without an answer. It will still get yours"
@@ -202,7 +202,7 @@ async def test_a_renewed_wait_writes_nothing_and_changes_no_message(
         await parts.clock.advance(5)
         await service.presence.run_once()
     assert changes.made == []
-    assert (await now(service, ask)).shown_revision == ask.shown_revision
+    assert (await now(service, ask)).placement.shown_revision == ask.placement.shown_revision
 
 
 @pytest.mark.rule("WAITING-2")

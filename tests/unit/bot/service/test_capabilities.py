@@ -40,4 +40,4 @@ async def test_an_ask_works_without_reminders_groups_and_notes(parts: Parts) -> 
         await shower.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
-        assert (now.destination.channel, now.to_retire) == ("C2", None)
+        assert (now.placement.destination.channel, now.to_retire) == ("C2", None)

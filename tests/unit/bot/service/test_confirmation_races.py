@@ -105,4 +105,4 @@ async def test_a_hand_over_and_an_ending_in_the_same_moment_make_one_step(
         stored = await one.get(ask.id)
         assert stored is not None
         assert stored.open is isinstance(done[0], Acted)
-        assert ("cy" in stored.responders) is stored.open
+        assert ("cy" in stored.placement.responders) is stored.open

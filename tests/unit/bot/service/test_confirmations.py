@@ -275,17 +275,22 @@ async def test_a_direct_message_needs_somebody_else_to_confirm(parts: Parts) -> 
 async def test_people_stand_for_their_accounts(parts: Parts) -> None:
     people = People({"ann": ("chat:ann", "chat:ann2"), "eve": ("web:eve",)})
     service = parts.service(routes=routes(people, responders=["person:ann", "bob"]))
-    assert (await submitted(service)).responders == ("ann", "ann2", "bob")
+    assert (await submitted(service)).placement.responders == ("ann", "ann2", "bob")
     parts.chat = FakeSurface(responders=("person:ann", "chat:bob", "chat:@ops"))
     for unrouted in (Routes("chat:C1", {}, people), routes(people, responders=None)):
         service = parts.service(routes=unrouted)
-        assert (await submitted(service, to="chat:C1")).responders == ("ann", "ann2", "bob", "@ops")
+        assert (await submitted(service, to="chat:C1")).placement.responders == (
+            "ann",
+            "ann2",
+            "bob",
+            "@ops",
+        )
     service = parts.service(routes=routes(people, responders=["person:ann", "chat:bob"]))
-    assert (await submitted(service)).responders == ("ann", "ann2", "bob")
+    assert (await submitted(service)).placement.responders == ("ann", "ann2", "bob")
     routed = routes(people, responders=["person:ann", "bob"], confirmations=None)
     service = parts.service(routes=routed)
     ask = await submitted(service, responders=["person:ann"])
-    assert ask.responders == ("ann", "ann2")
+    assert ask.placement.responders == ("ann", "ann2")
     nobody = parts.service(routes=routes(people, responders=["person:eve"]))
     with pytest.raises(InvalidCallError) as error:
         await submitted(nobody)
@@ -336,10 +341,10 @@ async def test_those_who_confirm_are_others_where_the_ask_is_escalated_to(parts:
         "escalate": {"after": 60, "to": "web", "responders": ["anyone"]},
     }
     ask = await submitted(parts.service(routes=routes(**table)))
-    assert ask.confirmers == ("ann",)
+    assert ask.placement.confirmers == ("ann",)
     moved = escalate(ask, ask.created_at + 60)
     assert moved is not None
-    assert moved.ask.confirmers == ("ann@example.com",)
+    assert moved.ask.placement.confirmers == ("ann@example.com",)
 
 
 @pytest.mark.rule("CONFIRM-4")

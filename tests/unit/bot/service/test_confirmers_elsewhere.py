@@ -47,7 +47,7 @@ async def test_somebody_with_an_account_on_another_surface_confirms_there(
 ) -> None:
     service = parts.service(routes=routes(to, "web:lea"))
     ask = await submitted(service)
-    assert (ask.confirmers, ask.confirmers_elsewhere) == ((), ("web:lea",))
+    assert (ask.placement.confirmers, ask.placement.confirmers_elsewhere) == ((), ("web:lea",))
     lea, stranger = actor("lea", surface="web"), actor("eve", surface="web")
     early = await service.act(ask.id, Answer(value=True), lea)
     assert isinstance(early, Rejected)
@@ -89,9 +89,9 @@ async def test_they_have_the_answers_in_their_own_chat_there(parts: Parts, to: s
         await service.act(ask.id, Answer(value=True), actor("ann"))
         await mail.until(lambda: "lea" in mail.copies)
         await sync.wait_until_idle()
-        assert mail.copies["lea"].destination == Destination(surface="mail", user="lea")
+        assert mail.copies["lea"].placement.destination == Destination(surface="mail", user="lea")
         [listed] = (await service.list_waiting_for(actor("lea", surface="mail"), None, 10)).rows
-        assert listed.destination == Destination(surface="mail", user="lea")
+        assert listed.placement.destination == Destination(surface="mail", user="lea")
         await parts.clock.advance(61)
         await mail.until(lambda: mail.reminded == ["lea"])
         await service.act(ask.id, Confirm(), actor("lea", surface="mail"))
@@ -146,7 +146,7 @@ async def test_an_account_on_another_surface_counts_once_and_stands_for_its_pers
     named = {"count": 1, "from": ["web:lea"]}
     service = parts.service(routes=routes(to, "web:lea", confirmations=named))
     ask = await submitted(service)
-    assert (ask.confirmers, ask.confirmers_elsewhere) == ((), ("web:lea",))
+    assert (ask.placement.confirmers, ask.placement.confirmers_elsewhere) == ((), ("web:lea",))
     service = parts.service(routes=routes(to, "web:lea", confirmations={**named, "count": 2}))
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service)
@@ -154,7 +154,7 @@ async def test_an_account_on_another_surface_counts_once_and_stands_for_its_pers
     both = routes(to, "web:lea", confirmations=named)
     both.people.update_from(People({"lea": ("web:lea", "chat:lea"), "ann": ("chat:ann",)}))
     ask = await submitted(parts.service(routes=both))
-    assert (ask.confirmers, ask.confirmers_elsewhere) == (("lea",), ())
+    assert (ask.placement.confirmers, ask.placement.confirmers_elsewhere) == (("lea",), ())
 
 
 @pytest.mark.rule("CONFIRM-15", "CONFIRM-3")

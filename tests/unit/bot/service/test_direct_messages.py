@@ -66,7 +66,7 @@ async def test_whoever_is_listed_beside_a_direct_message_can_only_be_given_it(
     service = parts.service(routes=Routes("ops", {"ops": table}))
     named = listed if listed_by == "call" else None
     ask = await submitted(service, to="ops", responders=named)
-    assert (ask.responders, view_of(ask).takers) == (("U7",), ("U7", "U8"))
+    assert (ask.placement.responders, view_of(ask).takers) == (("U7",), ("U7", "U8"))
     other = await service.act(ask.id, Answer(value=True), actor("U8"))
     assert isinstance(other, Rejected)
     assert other.why is RejectReason.NOT_ALLOWED
@@ -88,7 +88,10 @@ async def test_whoever_is_listed_may_act_where_a_direct_message_is_escalated_to_
     ask = await submitted(service, to="ops", responders=named)
     assert ask.request.escalation is not None
     at_the_new_place = ("U7", "U8") if named else ("U7", "U8", "eve")
-    assert (ask.responders, ask.request.escalation.responders) == (("U7",), at_the_new_place)
+    assert (ask.placement.responders, ask.request.escalation.responders) == (
+        ("U7",),
+        at_the_new_place,
+    )
 
 
 @pytest.mark.rule("CONFIRM-13", "CONFIRM-9")
@@ -130,8 +133,11 @@ async def test_the_inbox_of_who_may_confirm_leads_to_their_own_chat(parts: Parts
         await sync.wait_until_idle()
         for who in (actor("lea"), actor("lea", surface="web")):
             [listed] = (await service.list_waiting_for(who, None, 10)).rows
-            assert listed.thread is not None
-            assert (listed.destination.user, listed.thread.channel) == ("lea", "Dlea")
+            assert listed.placement.thread is not None
+            assert (listed.placement.destination.user, listed.placement.thread.channel) == (
+                "lea",
+                "Dlea",
+            )
             assert listed.id == ask.id
 
 
@@ -174,7 +180,7 @@ async def test_a_copy_that_fails_for_a_while_is_retried_and_delays_no_other_mess
         assert parts.chat.posts == 3
         now = await service.get(ask.id)
         assert now is not None
-        assert (outdated_copies(now), now.shown_revision) == ((), now.revision)
+        assert (outdated_copies(now), now.placement.shown_revision) == ((), now.revision)
 
 
 @pytest.mark.rule("CONFIRM-13", "DATA-2")

@@ -52,7 +52,12 @@ class Granting:
     async def granted(self, service: Service, thread: str | None = None) -> None:
         """Give a grant with the answer to an ask that was posted in a thread."""
         ask, shown = await self.asked(service), Thread(channel="C1", id=thread)
-        await service.update(ask.id, lambda ask, at: Change(replace(ask, thread=shown), ()))
+        await service.update(
+            ask.id,
+            lambda ask, at: Change(
+                replace(ask, placement=replace(ask.placement, thread=shown)), ()
+            ),
+        )
         answer = Answer(value="allow", grant=GrantTerms("command", 60, 5))
         assert isinstance(await service.act(ask.id, answer, actor("U1")), Acted)
 
@@ -92,7 +97,7 @@ async def test_people_read_that_a_grant_was_used_in_the_thread_where_it_was_made
     await granting.granted(service, thread)
     used = await granting.asked(granting.serving(used_at))
     assert used.walk.answers[0].source is Source.GRANT
-    assert used.destination == expected
+    assert used.placement.destination == expected
 
 
 @pytest.mark.rule("GRANT-4")
@@ -106,7 +111,7 @@ async def test_where_the_ask_that_made_it_is_gone_a_grant_is_used_where_the_rout
     await granting.granted(service, "1.1")
     monkeypatch.setattr(granting.store.asks, "get", gone)
     used = await granting.asked(service)
-    assert (used.open, used.destination) == (False, C1)
+    assert (used.open, used.placement.destination) == (False, C1)
 
 
 @pytest.mark.rule("GRANT-7")

@@ -85,7 +85,7 @@ async def test_somebody_who_might_have_answered_anyway_is_told_too_each_time(par
         await sync.wait_until_idle()
         for count, (by, to) in enumerate((("U1", "U2"), ("U2", "U3"), ("U1", "U3")), 1):
             now = await handed(service, ask, to, by)
-            assert now.responders == ("U1", "U2", "U3")
+            assert now.placement.responders == ("U1", "U2", "U3")
             await parts.chat.until(partial(reminded, parts, count))
             assert reminder_recipients(now, parts.chat.reminders[-1][1]) == (to,)
 
@@ -106,7 +106,7 @@ async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) ->
         assert reminder_recipients(given, given.reminded_before) == ("U2",)
         back = await service.act(ask.id, Back(), actor("U3"))
         assert isinstance(back, Acted)
-        assert (back.ask.handed_to, back.ask.responders) == ((), ("U1", "U2", "U3"))
+        assert (back.ask.handed_to, back.ask.placement.responders) == ((), ("U1", "U2", "U3"))
 
 
 @pytest.mark.rule("HANDOVER-6")
@@ -117,7 +117,7 @@ async def test_a_direct_message_moves_to_the_other_person(parts: Parts, tmp_path
         await sync.wait_until_idle()
         parts.chat.hold = asyncio.Event()
         now = await handed(service, ask, "U2")
-        assert (now.destination.user, now.responders) == ("U2", ("U1", "U2"))
+        assert (now.placement.destination.user, now.placement.responders) == ("U2", ("U1", "U2"))
         again = await hand_over(service, ask, "U3", by="U2")
         assert isinstance(again, Rejected)
         assert [problem.code for problem in again.problems] == ["still_moving"]
@@ -129,7 +129,7 @@ async def test_a_direct_message_moves_to_the_other_person(parts: Parts, tmp_path
     await reopen_store(parts, tmp_path)
     async with running(parts, routes=table) as (service, sync):
         back = await handed(service, ask, "U1", by="U2")
-        assert (back.destination.user, back.responders) == ("U1", ("U1", "U2"))
+        assert (back.placement.destination.user, back.placement.responders) == ("U1", ("U1", "U2"))
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
         refused = await hand_over(service, ask, "U1", by="U2")
@@ -155,10 +155,20 @@ async def test_an_escalation_waits_for_the_message_that_was_left_behind(parts: P
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
         now = await service.get(ask.id) or now
-        assert (now.destination.channel, now.responders) == ("C2", ("BOSS", "VICE"))
+        assert (now.placement.destination.channel, now.placement.responders) == (
+            "C2",
+            ("BOSS", "VICE"),
+        )
         assert [to.user or to.channel for _, to in parts.chat.notes] == ["U2", "C2"]
-        assert (await handed(service, ask, "VICE", by="BOSS")).responders == ("BOSS", "VICE")
-        assert (await handed(service, ask, "U3", by="VICE")).responders == ("BOSS", "VICE", "U3")
+        assert (await handed(service, ask, "VICE", by="BOSS")).placement.responders == (
+            "BOSS",
+            "VICE",
+        )
+        assert (await handed(service, ask, "U3", by="VICE")).placement.responders == (
+            "BOSS",
+            "VICE",
+            "U3",
+        )
 
 
 @pytest.mark.rule("HANDOVER-2")
@@ -169,7 +179,7 @@ async def test_members_of_a_group_of_the_route_get_it(parts: Parts) -> None:
     refused = await hand_over(service, ask, "U5", by="U5")
     assert isinstance(refused, Rejected)
     assert refused.why is RejectReason.NOT_ALLOWED
-    assert (await handed(service, ask, "U5")).responders == ("@ops", "U5")
+    assert (await handed(service, ask, "U5")).placement.responders == ("@ops", "U5")
     beyond = await hand_over(service, ask, "U6", by="U5")
     assert isinstance(beyond, Rejected)
     assert [problem.code for problem in beyond.problems] == ["responders_forbidden"]
@@ -213,7 +223,7 @@ async def test_where_anyone_may_answer_only_somebody_who_is_known_gets_it(
     route = Route.model_validate({"to": place, "responders": "anyone"})
     service = parts.service(routes=Routes("ops", {"ops": route}, people=people))
     ask = await asked(service)
-    by = actor("U1", surface=ask.destination.surface)
+    by = actor("U1", surface=ask.placement.destination.surface)
     done = await service.act(ask.id, HandOver(to=to), by)
     assert isinstance(done, Acted) is is_given
 
@@ -240,7 +250,7 @@ async def test_an_erased_ask_names_nobody_to_whom_it_was_handed_over(parts: Part
     done = await service.act(ask.id, Answer(value=True), actor("U2"))
     assert isinstance(done, Acted)
     erased = erase_ask(replace(done.ask, handed_to=("U2",)), 5.0, [])
-    assert (erased.handed_to, erased.responders, erased.request.ceiling) == ((), (), None)
+    assert (erased.handed_to, erased.placement.responders, erased.request.ceiling) == ((), (), None)
 
 
 @pytest.mark.rule("HANDOVER-4")
@@ -310,7 +320,7 @@ async def test_the_platform_says_who_can_be_given_an_ask(
             assert (await service.record(ask.id))[-1].entry.kind == "request"
             return
         assert isinstance(done, Acted), done
-        handed_over = done.ask.handed_over
+        handed_over = done.ask.placement.handed_over
         assert handed_over is not None
         assert (handed_over.by.user_id, handed_over.to.name) == ("U1", expected)
         [line] = [
@@ -325,13 +335,13 @@ async def test_nothing_says_that_an_ask_was_handed_over_that_has_returned(parts:
         ask = await asked(service)
         await sync.wait_until_idle()
         parts.chat.failures.append(DestinationGoneError("they have not started the bot"))
-        assert (await handed(service, ask, "U2")).handed_over is not None
+        assert (await handed(service, ask, "U2")).placement.handed_over is not None
         await parts.chat.until(lambda: not parts.chat.failures)
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
-        assert (now.destination.user, now.handed_over) == ("U1", None)
+        assert (now.placement.destination.user, now.placement.handed_over) == ("U1", None)
 
 
 @pytest.mark.rule("HANDOVER-5", "MOVE-2")
@@ -339,7 +349,7 @@ async def test_the_hand_over_before_one_that_returned_is_said_again(parts: Parts
     async with running(parts, routes=routes(to="chat:@U1")) as (service, sync):
         ask = await asked(service)
         await sync.wait_until_idle()
-        first = (await handed(service, ask, "U2")).handed_over
+        first = (await handed(service, ask, "U2")).placement.handed_over
         await sync.wait_until_idle()
         parts.chat.failures.append(DestinationGoneError("they have not started the bot"))
         await handed(service, ask, "U3", by="U2")
@@ -347,7 +357,7 @@ async def test_the_hand_over_before_one_that_returned_is_said_again(parts: Parts
         await sync.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
-        assert (now.destination.user, now.handed_over) == ("U2", first)
+        assert (now.placement.destination.user, now.placement.handed_over) == ("U2", first)
 
 
 @pytest.mark.rule("HANDOVER-2")

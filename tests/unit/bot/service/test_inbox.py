@@ -51,7 +51,7 @@ async def test_an_ask_for_anyone_waits_for_the_person_it_was_sent_to(parts: Part
     service = parts.service()
     for to in ("chat:@U1", "chat:@U2", "chat:C1", "web"):
         await service.submit(ask_user(to=to, responders="anyone"))
-    asks = {ask.destination.user or ask.destination.surface: ask.id
+    asks = {ask.placement.destination.user or ask.placement.destination.surface: ask.id
             for ask in (await parts.store.asks.page()).rows}  # fmt: skip
     assert await waiting(parts) == [asks["U1"]]
     assert await waiting(parts, Person(surface="web", user_id="operator")) == [asks["web"]]

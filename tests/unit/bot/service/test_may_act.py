@@ -16,13 +16,14 @@ from answerback.core.intents import LISTED, Intent
 from answerback.core.origin import Origin
 from answerback.core.people import SETTLES_AFTER, AccountLink, People
 from answerback.core.person import Person
-from answerback.core.request import Escalation, PlaceBefore
+from answerback.core.placement import PlaceBefore, Placement
+from answerback.core.request import Escalation
 from answerback.core.walker import Phase, Refused
 from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.service import may_act
 from answerback.service.may_act import NeedsGroups
 from answerback.service.submission_plan import Plan
-from answerback_testing.example_asks import FORM, new_ask
+from answerback_testing.example_asks import FORM, new_ask, with_values
 from tests.service_support import FakeSurface
 
 ANN, EVE = (Person(surface="chat", user_id=name) for name in ("ann", "eve"))
@@ -50,7 +51,7 @@ class Groups(FakeSurface):
 
 def asked(**more: Any) -> Ask:
     form = FORM.model_copy(update={"confirmation": ConfirmationRule(due=1)})
-    return replace(new_ask(form=form, to=CHAT), responders=("ann", ANYONE), **more)
+    return with_values(new_ask(form=form, to=CHAT), responders=("ann", ANYONE), **more)
 
 
 @pytest.mark.rule("ACT-2")
@@ -70,7 +71,9 @@ def test_a_list_does_not_tell_who_sees_a_channel() -> None:
     ask = asked()
     assert may_act.admitted(ask, LISTED) == ("ann",)
     assert may_act.admitted(ask, "C1") == may_act.admitted(ask, None) == ("ann", ANYONE)
-    direct = replace(ask, destination=Destination(surface="chat", user="ann"))
+    direct = replace(
+        ask, placement=replace(ask.placement, destination=Destination(surface="chat", user="ann"))
+    )
     assert may_act.admitted(direct, LISTED) == ("ann", ANYONE)
 
 
@@ -103,18 +106,13 @@ def test_who_has_an_account_elsewhere_confirms_with_it_once_it_is_settled() -> N
 
 def being_moved(revision: int, old_message_shows: int) -> Ask:
     """Return an ask that still has its message where it was."""
-    place = PlaceBefore(
+    there = Placement(
         destination=CHAT,
         message={"channel": "C1"},
-        thread=None,
         responders=("ann",),
-        confirmers=(),
         seen=True,
-        seen_since=None,
-        first_seen=None,
-        left=None,
-        revision=old_message_shows,
     )
+    place = PlaceBefore(placement=there, revision=old_message_shows)
     return asked(before=place, revision=revision)
 
 
@@ -136,7 +134,7 @@ def test_a_message_where_an_ask_was_counts_only_if_nothing_has_happened_but_the_
 ) -> None:
     assert may_act.is_unchanged_since(revision, ask) is is_unchanged
     refused = Rejected(RejectReason.STALE, ask)
-    is_moved = ask.before is not None
+    is_moved = ask.placement.before is not None
     intent = Intent(ask.id, None, revision=revision)
     assert may_act.is_perhaps_at_old_place(refused, intent) is (is_unchanged and is_moved)
 
@@ -148,7 +146,11 @@ def test_only_what_the_move_may_have_caused_is_looked_at_again(why: RejectReason
     caused = {RejectReason.NOT_ALLOWED, RejectReason.STALE, RejectReason.NOT_FOUND}
     assert may_act.is_perhaps_at_old_place(Rejected(why, moving), anything) is (why in caused)
     ended = end_ask(moving, Status.EXPIRED, at=2.0, reason=Reason.EXPIRED).ask
-    for ask in (None, replace(ended, before=moving.before), asked(revision=5)):
+    for ask in (
+        None,
+        replace(ended, placement=replace(ended.placement, before=moving.placement.before)),
+        asked(revision=5),
+    ):
         assert not may_act.is_perhaps_at_old_place(Rejected(why, ask), anything)
 
 

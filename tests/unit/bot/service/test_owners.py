@@ -27,7 +27,7 @@ ANNS = Agent("laptop", owner="ann")
 
 
 async def _where(service: Service, agent: Agent | None, to: str = "owner") -> Destination:
-    return (await service.submit(ask_user(boolean(), to=to), agent=agent)).ask.destination
+    return (await service.submit(ask_user(boolean(), to=to), agent=agent)).ask.placement.destination
 
 
 @pytest.mark.rule("PEOPLE-2")
@@ -40,7 +40,7 @@ async def test_an_ask_to_the_owner_goes_to_their_first_account_whose_surface_is_
         assert await _where(service, ANNS, to) == Destination(surface="chat", user="U1")
     body = ask_user(boolean(), to="owner", responders=None)
     ask = (await service.submit(body, agent=ANNS)).ask
-    assert ask.responders == ("U1",)
+    assert ask.placement.responders == ("U1",)
     origin = ask_json(ask)["origin"]
     assert isinstance(origin, dict)
     assert origin["owner"] == "ann"
@@ -80,7 +80,7 @@ async def test_an_owner_whose_first_account_is_refused_is_asked_at_the_next_one(
     parts.chat.failures += [DestinationGoneError("not started"), DestinationGoneError("closed")]
     async with running(parts, routes=routes) as (service, sync):
         ask = (await service.submit(ask_user(to=None, responders=None), agent=ANNS)).ask
-        assert (ask.destination, ask.ceiling) == (
+        assert (ask.placement.destination, ask.ceiling) == (
             Destination(surface="chat", user="U1"),
             ("U1", "U2", "B"),
         )
@@ -90,7 +90,12 @@ async def test_an_owner_whose_first_account_is_refused_is_asked_at_the_next_one(
                 assert latest is not None
                 ask = latest
         await sync.wait_until_idle()
-        assert (ask.open, ask.destination, ask.responders, ask.confirmers) == (
+        assert (
+            ask.open,
+            ask.placement.destination,
+            ask.placement.responders,
+            ask.placement.confirmers,
+        ) == (
             True,
             Destination(surface="web"),
             ("ann",),

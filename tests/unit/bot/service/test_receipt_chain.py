@@ -18,6 +18,7 @@ from answerback.service.receipt_checks import ChainVerdict, check, check_store, 
 from answerback.service.receipt_payload import VERSION
 from answerback_storage.sqlite.database import SqliteDatabase
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import with_values
 from tests.unit.bot.receipt_support import Signed, chain_of
 
 
@@ -62,7 +63,7 @@ async def get(signed: Signed, ask_id: str) -> Ask:
 
 async def rewrite(signed: Signed, ask: Ask, **changes: Any) -> None:
     """Store an ask as it is, but for these changes."""
-    await database(signed).transact(lambda tx: tx.update(ask, replace(ask, **changes)))
+    await database(signed).transact(lambda tx: tx.update(ask, with_values(ask, **changes)))
 
 
 @pytest.mark.rule("RCPT-8")

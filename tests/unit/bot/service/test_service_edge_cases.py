@@ -112,7 +112,7 @@ async def test_an_ask_is_shown_again_if_an_older_state_may_have_overwritten_a_ne
         await parts.store.asks.save_shown(ask.id, shown)
     now = await service.get(ask.id)
     assert now is not None
-    assert now.shown_revision < now.revision
+    assert now.placement.shown_revision < now.revision
     assert ask.id in await parts.store.messages.list_outdated(10)
 
 

@@ -130,7 +130,7 @@ async def test_an_ask_that_was_escalated_meanwhile_is_not_escalated_again(parts:
     assert len(escalations) == 1
     now = await service.get(stale.id)
     assert now is not None
-    assert (now.destination.surface, now.revision) == ("web", 2)
+    assert (now.placement.destination.surface, now.revision) == ("web", 2)
 
 
 async def test_an_inquiry_whose_answer_cannot_be_stored_is_repeated(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ async def test_a_record_that_can_no_longer_be_shown_is_not_retried_for_ever(
         await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.status, now.shown_revision) == (Status.ANSWERED, now.revision)
+    assert (now.status, now.placement.shown_revision) == (Status.ANSWERED, now.revision)
 
 
 async def test_an_ask_updated_by_other_means_is_checked_when_its_time_is_up(
@@ -252,7 +252,9 @@ async def test_an_ask_escalated_during_an_update_by_other_means_is_posted_at_onc
         await parts.chat.until(lambda: parts.chat.shows == before + 1)
         parts.chat.later = 0.0
         await wait_for_escalation(parts, service, ask)
-        await parts.chat.until(lambda: parts.chat.messages[ask.id].destination.channel == "C2")
+        await parts.chat.until(
+            lambda: parts.chat.messages[ask.id].placement.destination.channel == "C2"
+        )
 
 
 async def test_showing_an_unknown_ask_does_nothing(parts: Parts) -> None:
@@ -289,7 +291,7 @@ async def test_a_note_that_cannot_be_posted_is_abandoned(
         await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.destination.surface, now.to_retire) == ("web", None)
+    assert (now.placement.destination.surface, now.to_retire) == ("web", None)
 
 
 async def test_a_place_on_a_removed_surface_gets_no_note(
@@ -302,7 +304,7 @@ async def test_a_place_on_a_removed_surface_gets_no_note(
     async with running(parts, routes=ESCALATED, surfaces=("web",)) as (service, shower):
         with service.follow(ask.id) as follower:
             async with asyncio.timeout(WAIT):
-                while (await service.get(ask.id) or ask).destination.surface != "web":
+                while (await service.get(ask.id) or ask).placement.destination.surface != "web":
                     await follower.next_commit()
         await shower.wait_until_idle()
         now = await service.get(ask.id)

@@ -66,7 +66,7 @@ async def test_reminders_that_hang_are_abandoned_and_keep_none_of_another_surfac
 
 
 def _shown(ask: Ask, _at: float) -> Change:
-    return Change(replace(ask, message={"id": "1"}), ())
+    return Change(replace(ask, placement=replace(ask.placement, message={"id": "1"})), ())
 
 
 async def test_a_postponed_reminder_delays_no_deadline_of_its_ask(

@@ -44,7 +44,10 @@ async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts:
         stored = await service.get(ask.id)
     assert parts.chat.posts == 1
     assert stored is not None
-    assert (stored.shown_revision, stored.thread and stored.thread.url) == (
+    assert (
+        stored.placement.shown_revision,
+        stored.placement.thread and stored.placement.thread.url,
+    ) == (
         3,
         "https://chat.example/1",
     )
@@ -255,7 +258,11 @@ async def test_an_unanswered_ask_is_escalated_and_leaves_a_note(parts: Parts) ->
         await sync.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
-        assert (now.destination.channel, now.responders, now.to_retire) == ("C2", ("BOSS",), None)
+        assert (now.placement.destination.channel, now.placement.responders, now.to_retire) == (
+            "C2",
+            ("BOSS",),
+            None,
+        )
         assert [note[0] for note in parts.chat.notes] == [ask.id]
         assert not isinstance(await service.act(ask.id, Answer(value=True), actor("U1")), Acted)
         assert isinstance(await service.act(ask.id, Answer(value=True), actor("BOSS")), Acted)
@@ -277,7 +284,7 @@ async def test_a_message_being_posted_during_the_escalation_becomes_a_note(
         await parts.chat.until(shows(parts, ask, 2))
         await sync.wait_until_idle()
     assert [to.channel for _, to in parts.chat.notes] == ["C2"]
-    assert parts.chat.messages[ask.id].destination.channel == "C2"
+    assert parts.chat.messages[ask.id].placement.destination.channel == "C2"
 
 
 @pytest.mark.rule("ROUTE-6")

@@ -130,7 +130,14 @@ async def test_an_ask_whose_appearance_changes_at_the_same_revision_is_shown_aga
     parts.chat.hold = asyncio.Event()
 
     def nobody_waits(ask: Ask, _at: float) -> Change | None:
-        return Change(replace(ask, unattended=True, shown_revision=ask.revision - 1), ())
+        return Change(
+            replace(
+                ask,
+                unattended=True,
+                placement=replace(ask.placement, shown_revision=ask.revision - 1),
+            ),
+            (),
+        )
 
     async with running(parts) as (service, sync):
         ask = await submit(service)
@@ -157,7 +164,11 @@ async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_escalated_mean
         await sync.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.open, now.destination.channel, now.message is None) == (True, "C2", False)
+    assert (now.open, now.placement.destination.channel, now.placement.message is None) == (
+        True,
+        "C2",
+        False,
+    )
 
 
 async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_down(
@@ -176,7 +187,7 @@ async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_d
         await sync.wait_until_idle()
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
-        assert parts.chat.messages[ask.id].destination.channel == "C2"
+        assert parts.chat.messages[ask.id].placement.destination.channel == "C2"
         await sync.wait_until_idle()
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 3))
@@ -190,7 +201,7 @@ async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_d
         await sync.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.to_retire, now.shown_revision, parts.chat.posts) == (None, 3, 2)
+    assert (now.to_retire, now.placement.shown_revision, parts.chat.posts) == (None, 3, 2)
     assert await parts.store.messages.list_outdated(10) == []
 
 
@@ -216,7 +227,12 @@ async def test_when_an_ask_is_escalated_a_failure_at_either_place_is_retried(
         await sync.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.to_retire, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
+    assert (now.to_retire, now.placement.shown_revision, parts.chat.posts, failures) == (
+        None,
+        2,
+        2,
+        [],
+    )
 
 
 async def test_an_action_while_the_platform_refuses_the_app_is_retried_at_once(
@@ -323,7 +339,7 @@ async def test_a_place_that_is_found_to_be_gone_fails_all_of_its_asks(
     shows_elsewhere = parts.chat.show
 
     async def gone(ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | RetryLater:
-        if closed and ask.destination.channel == "C1":
+        if closed and ask.placement.destination.channel == "C1":
             raise DestinationGoneError("archived")
         return await shows_elsewhere(ask, save)
 

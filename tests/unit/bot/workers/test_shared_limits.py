@@ -38,7 +38,7 @@ async def test_a_rate_limited_place_is_left_alone_by_every_process(
     chat.failures = [RateLimitedError("slow down", retry_after=60)]
     first = (await ann.submit(ask_user())).ask
     await limited.wait()
-    assert await store.rate_limits.get_retry_after(place_key(first.destination)) > 0
+    assert await store.rate_limits.get_retry_after(place_key(first.placement.destination)) > 0
     second = (await ben.submit(ask_user())).ask
     elsewhere = (await ben.submit(ask_user(to="chat:C2"))).ask
     await chat.until(lambda: elsewhere.id in chat.messages)

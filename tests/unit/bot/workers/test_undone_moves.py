@@ -90,8 +90,16 @@ async def test_who_handed_over_to_somebody_unreachable_has_it_back(
         await parts.chat.until(lambda: bool(parts.chat.reminders))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.open, now.destination, now.message) == (True, ask.destination, before.message)
-        assert (now.responders, now.before, now.left) == (before.responders, None, None)
+        assert (now.open, now.placement.destination, now.placement.message) == (
+            True,
+            ask.placement.destination,
+            before.placement.message,
+        )
+        assert (now.placement.responders, now.placement.before, now.placement.left) == (
+            before.placement.responders,
+            None,
+            None,
+        )
         assert (parts.chat.notes, parts.chat.posts) == ([], 1), "the old message was never retired"
         [(_, number)] = parts.chat.reminders
         recipients, text = wording.reminder(now, number, Labels())
@@ -120,7 +128,11 @@ async def test_after_a_move_that_was_undone_the_next_person_can_be_given_it(part
         await parts.chat.until(lambda: bool(parts.chat.notes))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.destination.user, now.responders, now.returned) == ("U3", ("U1", "U3"), False)
+        assert (now.placement.destination.user, now.placement.responders, now.returned) == (
+            "U3",
+            ("U1", "U3"),
+            False,
+        )
         assert reminder_recipients(now, now.reminded_before) == ("U1", "U3")
 
 
@@ -137,11 +149,11 @@ async def test_the_old_message_becomes_a_note_once_the_new_one_is_there(
         await hand_over(service, ask)
         await parts.chat.until(lambda: len(parts.chat.failures) < 2)
         assert parts.chat.notes == []
-        assert (await stored(service, ask)).before is not None
+        assert (await stored(service, ask)).placement.before is not None
         await parts.chat.until(lambda: bool(parts.chat.notes))
         await sync.wait_until_idle()
-        assert parts.chat.messages[ask.id].destination.user == "U2"
-        assert (await stored(service, ask)).before is None
+        assert parts.chat.messages[ask.id].placement.destination.user == "U2"
+        assert (await stored(service, ask)).placement.before is None
 
 
 @pytest.mark.rule("MOVE-1", "MOVE-3", "ROUTE-6")
@@ -159,14 +171,14 @@ async def test_an_escalation_to_somebody_unreachable_leaves_the_ask_where_it_is(
                 await asyncio.wait_for(follower.next_commit(), 10)
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.open, now.destination, now.responders) == (
+        assert (now.open, now.placement.destination, now.placement.responders) == (
             True,
-            ask.destination,
-            ask.responders,
+            ask.placement.destination,
+            ask.placement.responders,
         )
         assert (now.escalated, now.escalates_at, parts.chat.notes) == (True, None, [])
         assert len(error_lines(caplog, "move_undone")) == 1
-        who = actor("U1", surface=ask.destination.surface)
+        who = actor("U1", surface=ask.placement.destination.surface)
         done = await service.act(ask.id, Answer(value=True), who)
         assert isinstance(done, Acted)
         assert done.ask.status is Status.ANSWERED
@@ -181,7 +193,11 @@ async def test_an_escalation_to_a_surface_that_is_not_configured_is_logged(
         ask = await asked(service, sync)
         await wait_for_escalation(parts, service, ask)
         now = await stored(service, ask)
-        assert (now.open, now.destination, now.escalates_at) == (True, ask.destination, None)
+        assert (now.open, now.placement.destination, now.escalates_at) == (
+            True,
+            ask.placement.destination,
+            None,
+        )
         [line] = error_lines(caplog, "not_escalated")
         assert "pager is not configured" in line
         assert (await service.record(ask.id))[-1].entry.body == {
@@ -203,7 +219,7 @@ async def test_a_place_that_closes_before_a_moved_ask_is_shown_there_returns_it(
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.open, now.destination.channel) == (True, "C1")
+        assert (now.open, now.placement.destination.channel) == (True, "C1")
         await service.fail_unreachable(now, "the channel was archived")
         assert (await stored(service, ask)).status is Status.FAILED, "it has nowhere to return to"
 
@@ -222,7 +238,11 @@ async def test_an_ask_that_ends_before_it_is_shown_at_its_new_place_ends_where_i
         await parts.chat.until(lambda: parts.chat.messages[ask.id].status is Status.ANSWERED)
         await sync.wait_until_idle()
         shown = parts.chat.messages[ask.id]
-        assert (shown.destination, parts.chat.posts, parts.chat.notes) == (ask.destination, 1, [])
+        assert (shown.placement.destination, parts.chat.posts, parts.chat.notes) == (
+            ask.placement.destination,
+            1,
+            [],
+        )
         outcome = (await stored(service, ask)).outcome
         assert outcome == done.ask.outcome
 
@@ -234,8 +254,12 @@ def test_a_message_that_was_being_posted_while_its_ask_moved_is_the_one_it_retur
     late = record_shown(Shown(1, {"ts": "1.1"}, Thread(channel="C1")), posting, moved).result
     assert late is not None
     back = undo_move(late, 2.0, "the channel is gone").ask
-    assert (back.destination, back.message, back.seen) == (posting.destination, {"ts": "1.1"}, True)
-    assert (back.thread, back.left) == (Thread(channel="C1"), None)
+    assert (back.placement.destination, back.placement.message, back.placement.seen) == (
+        posting.placement.destination,
+        {"ts": "1.1"},
+        True,
+    )
+    assert (back.placement.thread, back.placement.left) == (Thread(channel="C1"), None)
 
 
 @pytest.mark.rule("MOVE-1", "DATA-2")
@@ -253,7 +277,11 @@ async def test_a_move_that_a_crash_interrupted_is_undone_by_the_next_process(
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.open, now.destination.user, now.before) == (True, "U1", None)
+        assert (now.open, now.placement.destination.user, now.placement.before) == (
+            True,
+            "U1",
+            None,
+        )
 
 
 @pytest.mark.rule("MOVE-4")
@@ -268,8 +296,11 @@ async def test_who_handed_it_over_can_still_answer_until_the_other_person_has_it
         await parts.chat.until(lambda: not parts.chat.failures)
         looked = await service.apply(Intent(ask.id, None, ask.revision), actor("U1"))
         assert isinstance(looked, Acted)
-        assert (looked.ask.revision, looked.ask.message) == (ask.revision, before.message)
-        assert (await stored(service, ask)).before is not None, "looking stores nothing"
+        assert (looked.ask.revision, looked.ask.placement.message) == (
+            ask.revision,
+            before.placement.message,
+        )
+        assert (await stored(service, ask)).placement.before is not None, "looking stores nothing"
         stranger = await service.act(ask.id, Answer(value=True), actor("U9"), revision=ask.revision)
         assert isinstance(stranger, Rejected)
         assert stranger.why is RejectReason.NOT_ALLOWED
@@ -278,9 +309,9 @@ async def test_who_handed_it_over_can_still_answer_until_the_other_person_has_it
         await parts.chat.until(lambda: parts.chat.messages[ask.id].status is Status.ANSWERED)
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.destination, now.message, now.before) == (
-            ask.destination,
-            before.message,
+        assert (now.placement.destination, now.placement.message, now.placement.before) == (
+            ask.placement.destination,
+            before.placement.message,
             None,
         )
         assert (parts.chat.posts, parts.chat.notes) == (1, [])
@@ -306,7 +337,10 @@ async def test_where_an_ask_was_it_counts_until_somebody_acts_elsewhere(
             assert isinstance(done, Rejected)
             return
         assert isinstance(done, Acted)
-        assert (done.ask.destination, done.ask.responders) == (ask.destination, ask.responders)
+        assert (done.ask.placement.destination, done.ask.placement.responders) == (
+            ask.placement.destination,
+            ask.placement.responders,
+        )
         assert (done.ask.revision, done.ask.question and done.ask.question.id) == (3, "b")
 
 
@@ -324,7 +358,7 @@ async def test_a_message_that_was_being_posted_meanwhile_becomes_a_note(parts: P
         await parts.chat.until(lambda: bool(parts.chat.notes))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.status, now.destination.channel, now.to_retire) == (
+        assert (now.status, now.placement.destination.channel, now.to_retire) == (
             Status.ANSWERED,
             "C1",
             None,

@@ -342,7 +342,9 @@ def stepping(ask: Ask | None) -> Decision[Ask]:
 
 def surrogate(ask: Ask | None) -> Decision[Ask | None]:
     assert ask is not None
-    return Decision(Write(replace(ask, message={"a": "\ud800"})), ask)
+    return Decision(
+        Write(replace(ask, placement=replace(ask.placement, message={"a": "\ud800"}))), ask
+    )
 
 
 @pytest.mark.rule("DATA-15")

@@ -16,7 +16,7 @@ from answerback.ports.message_state import record_shown
 from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
-from answerback_testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask, with_values
 from tests.stores.examples import ANN
 
 
@@ -95,14 +95,17 @@ def test_each_answer_is_stored_wherever_it_is_in_the_walk() -> None:
 
 def test_recording_what_an_edit_shows_is_a_plain_step() -> None:
     message: dict[str, JsonValue] = {"channel": "C1", "ts": "1.0"}
-    ask = replace(new_ask(), message=message, thread=Thread(channel="C1", id="1.0"), revision=2)
+    ask = with_values(new_ask(), message=message, thread=Thread(channel="C1", id="1.0"), revision=2)
     shown = Shown(2, dict(message), Thread(channel="C1", id="1.0"))
     after = record_shown(shown, ask, ask).result
     assert after is not None
-    assert after.shown_revision == 2
+    assert after.placement.shown_revision == 2
     assert rows.is_step(ask, after)
     shown = Shown(2, {"channel": "C1", "ts": "2.0"}, Thread())
     elsewhere = record_shown(shown, ask, ask).result
     assert elsewhere is not None
-    assert (elsewhere.message, elsewhere.thread) == ({"channel": "C1", "ts": "2.0"}, None)
+    assert (elsewhere.placement.message, elsewhere.placement.thread) == (
+        {"channel": "C1", "ts": "2.0"},
+        None,
+    )
     assert not rows.is_step(ask, elsewhere)

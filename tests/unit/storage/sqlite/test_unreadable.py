@@ -147,7 +147,7 @@ async def test_lists_skip_an_unreadable_ask_and_log_its_id_once(
         assert [ask.id for ask in page.rows] == ["ask_2"]
         assert [ask.id for ask in (await store.asks.page(status=Status.OPEN)).rows] == ["ask_2"]
         assert page.after is None, "nothing that can be read follows"
-        for thread in (None, new_ask().destination.thread):
+        for thread in (None, new_ask().placement.destination.thread):
             found = await store.messages.find_open("slack", "C1", thread, 1)
             assert [ask.id for ask in found] == ["ask_2"]
     (record,) = caplog.records

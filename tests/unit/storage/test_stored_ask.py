@@ -1,0 +1,94 @@
+"""The stored form of an ask, which replicas of earlier versions read and write, too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic_core import from_json
+
+from answerback.core.asides import QuestionOpening
+from answerback.core.ask import Destination, Thread
+from answerback.core.escalation import as_still_open, undo_move
+from answerback.core.handing_over import apply_hand_over
+from answerback.core.person import Person
+from answerback_storage import rows
+from answerback_testing.example_asks import new_ask
+
+ANN = Person(surface="chat", user_id="ann", name="Ann")
+BY_ANN = {"surface": "chat", "user_id": "ann", "name": "Ann"}
+THREAD = {"channel": "C1", "id": "t1"}
+AS_FIRST_STORED: dict[str, Any] = {
+    "created_at": 1_000.0,
+    "updated_at": 1_002.0,
+    "destination": {"surface": "chat", "user": "bob"},
+    "responders": ["ann", "bob"],
+    "confirmers": ["eve"],
+    "confirmers_elsewhere": ["mail:gus"],
+    "handed_over": {"by": BY_ANN, "to": {"surface": "chat", "user_id": "bob", "name": "Bob"}},
+    "acted_by": BY_ANN,
+    "acted_revision": 2,
+    "reminded_from": 2.0,
+    "first_seen": 1_001.0,
+    "left": {
+        "destination": {"surface": "chat", "user": "ann"},
+        "message": {"id": "m1"},
+        "since": 1_001.0,
+        "thread": THREAD,
+    },
+    "before": {
+        "destination": {"surface": "chat", "user": "ann"},
+        "message": {"id": "m1"},
+        "thread": THREAD,
+        "responders": ["ann"],
+        "confirmers": ["eve"],
+        "confirmers_elsewhere": ["mail:gus"],
+        "seen": True,
+        "seen_since": 1_001.0,
+        "first_seen": None,
+        "left": None,
+        "revision": 1,
+        "opened": {"shown": 1_001.0},
+        "by": BY_ANN,
+    },
+    "walk": {"at": 0, "phase": "question"},
+}
+"""What an earlier version stored for this ask."""
+ASKED = new_ask(
+    to=Destination(surface="chat", user="ann"),
+    responders=("ann",),
+    confirmers=("eve",),
+    confirmers_elsewhere=("mail:gus",),
+    message={"id": "m1"},
+    thread=Thread(channel="C1", id="t1"),
+    seen=True,
+    seen_since=1_001.0,
+    opened=QuestionOpening(shown=1_001.0),
+)
+HANDED_OVER = apply_hand_over(ASKED, ("bob",), at=1_002.0, by=ANN, name="Bob").ask
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return value
+
+
+@pytest.mark.rule("DATA-23")
+def test_the_state_is_stored_in_the_form_of_earlier_versions() -> None:
+    state = from_json(rows.dump_state(HANDED_OVER))
+    assert without_nulls(state) == without_nulls(AS_FIRST_STORED)
+    assert state["before"].keys() >= AS_FIRST_STORED["before"].keys(), "all of these are required"
+
+
+@pytest.mark.rule("DATA-23")
+def test_an_ask_that_an_earlier_version_moved_is_read_and_returns_to_where_it_was() -> None:
+    text = rows.dump(AS_FIRST_STORED)
+    ask = rows.ask_from_row((0, "ask_1", 2, 0, None, None, text), HANDED_OVER.request)
+    assert ask == HANDED_OVER
+    returned = undo_move(ask, 1_003.0, "nobody is there").ask
+    assert returned.placement == replace(ASKED.placement, shown_revision=0)
+    assert as_still_open(ask) == replace(
+        HANDED_OVER, placement=ASKED.placement, revision=1, opened=ASKED.opened
+    )
