@@ -186,12 +186,37 @@ def current_place(place: Placement | AbandonedMessage) -> tuple[str, str | None,
 def lookup_columns(ask: Ask) -> Row:
     """Return the columns that only some changes touch: status, place, deadline, message, thread, and where it was."""
     status, due, place = ask.status.value, ask.next_due(), ask.placement
-    return (
-        *(status, *current_place(place), due),
-        None if place.message is None else dump(place.message),
-        None if place.thread is None else _dump(_THREAD, place.thread),
-        *_left_columns(place.left),
-    )
+    shown = _dump_message(place.message), _dump_thread(place.thread)
+    return status, *current_place(place), due, *shown, *_left_columns(place.left)
+
+
+def changed_columns(old: Ask, new: Ask) -> dict[str, Any]:
+    """Return those columns by name, and when the ask changed, that differ between ``old`` and the ask after it."""
+    found: dict[str, Any] = {}
+    if new.updated_at != old.updated_at:
+        found["updated_at"] = new.updated_at
+    if new.outcome is not old.outcome:
+        found["status"] = new.status.value
+    if (due := new.next_due()) != old.next_due():
+        found["due"] = due
+    if (here := new.placement) is not (there := old.placement):
+        if (place := current_place(here)) != current_place(there):
+            found |= zip(("surface", "channel", "thread_id"), place, strict=True)
+        if here.message is not there.message:
+            found["message"] = _dump_message(here.message)
+        if here.thread is not there.thread:
+            found["thread"] = _dump_thread(here.thread)
+        if here.left is not there.left:
+            found |= zip(("left_channel", "left_until"), _left_columns(here.left), strict=True)
+    return found
+
+
+def _dump_message(message: dict[str, JsonValue] | None) -> str | None:
+    return None if message is None else dump(message)
+
+
+def _dump_thread(thread: Thread | None) -> str | None:
+    return None if thread is None else _dump(_THREAD, thread)
 
 
 def _left_columns(left: AbandonedMessage | None) -> Row:
@@ -318,7 +343,7 @@ def dump_entry(entry: RecordEntry) -> str:
 
 def entry_rows(ask_id: str | None, entries: Iterable[RecordEntry]) -> list[Row]:
     """Return entries of the record as rows: the ask's id, the time, the kind and the entry itself."""
-    return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
+    return [(ask_id, entry.at, entry.kind, _dump(_ENTRY, entry)) for entry in entries]
 
 
 def entry_from_json(ask_id: str, seq: int, at: float, text: bytes) -> RecordEntry:

@@ -210,16 +210,17 @@ class Ask(StrictDataclass):
     @property
     def reminders(self) -> tuple[float, ...]:
         """When reminders are due, in seconds from creation; a confirmation and a hand over are told at once."""
-        after = (*[0.0] * (self.confirming or bool(self.handed_to)), *self.request.remind_after)
-        return tuple(self.reminded_from + seconds for seconds in after)
+        after = self.request.remind_after
+        if self.handed_to or self.confirming:
+            after = (0.0, *after)
+        return tuple([self.reminded_from + seconds for seconds in after])
 
     def next_due(self) -> float | None:
         """Return when the next timed step of this ask is due (seconds since the epoch), or None."""
         if self.outcome is not None:
             return None
-        times = [self.expires_at, self.presence_lapses_at, self.escalates_at]
-        times.append(self.slow_work_at)
-        return min((at for at in times if at is not None), default=None)
+        due = (self.expires_at, self.presence_lapses_at, self.escalates_at, self.slow_work_at)
+        return min([at for at in due if at is not None], default=None)
 
     @property
     def slow_work_at(self) -> float | None:

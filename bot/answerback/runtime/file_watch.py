@@ -11,7 +11,8 @@ from typing import Final
 
 _POLL_SECONDS: Final = 0.5
 """Seconds between two polls."""
-_Fingerprint = tuple[int, int, int] | None
+Fingerprint = tuple[int, int, int, int] | None
+"""What differs once a file has changed; None: there is no file."""
 
 
 class FileWatcher:
@@ -25,23 +26,24 @@ class FileWatcher:
     def __init__(self, path: Path, pause: Callable[[], Awaitable[object]] | None = None) -> None:
         self._path = path
         self._pause = pause or partial(asyncio.sleep, _POLL_SECONDS)
-        self._known = _fingerprint(path)
+        self._known = fingerprint(path)
 
     async def wait_for_change(self) -> None:
         """Wait until the file has changed and two polls agree, so that it is not being written any more."""
         before = self._known
         while True:
             await self._pause()
-            now = await asyncio.to_thread(_fingerprint, self._path)
+            now = await asyncio.to_thread(fingerprint, self._path)
             if now == before != self._known:
                 self._known = now
                 return
             before = now
 
 
-def _fingerprint(path: Path) -> _Fingerprint:
+def fingerprint(path: Path) -> Fingerprint:
+    """Return the fingerprint of a file, without opening it: that takes a microsecond or two."""
     try:
         stat = os.stat(path)
     except OSError:
         return None
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns

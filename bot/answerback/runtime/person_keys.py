@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
+from collections.abc import Callable, Mapping
 
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import StoreError
@@ -18,6 +18,7 @@ from answerback.ports.person_key import (
     personal_holder,
 )
 from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.file_watch import Fingerprint, fingerprint
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.grants import CredentialOf
 from answerback_storage.person_key_file import PersonKeyFile
@@ -25,51 +26,88 @@ from answerback_storage.personal_links_file import PersonalLink, PersonalLinksFi
 
 logger = logging.getLogger(__name__)
 
+Fingerprints = tuple[Fingerprint, Fingerprint]
+"""Those of the key file, and of the file of personal links."""
 
-async def build_holders_reader(settings: Settings) -> KeyHolderSource:
-    """Build a function that reads all valid keys each time, so that changes by the commands apply at once.
 
-    The commands are `answerback key` and `answerback person`.
+class HolderReader:
+    """Reads all valid keys, so that changes by `answerback key` and `answerback person` apply at once.
 
-    Raises:
-        StoreError: the key file cannot be created.
+    The files are opened only after a change. Whether they have changed is looked up on the event loop: a thread would
+    take a hundred times as long, for each action of a person with a key.
+
+    Args:
+        home: the surface of the keys' people.
+        name_of: returns how a person is called.
     """
-    path = settings.storage.file
-    file, links = PersonKeyFile(path), PersonalLinksFile(path)
-    await asyncio.to_thread(file.ensure)
-    home = installed_plugins().home
-    name_of = plugin_settings(settings, installed_plugins().usable[home]).name_of
 
-    reported: set[str] = set()
+    def __init__(
+        self,
+        file: PersonKeyFile,
+        links: PersonalLinksFile,
+        home: str,
+        name_of: Callable[[str], str],
+    ) -> None:
+        self._file, self._links = file, links
+        self._home, self._name_of = home, name_of
+        self._reported: set[str] = set()
+        self._known: tuple[Fingerprints, tuple[KeyHolder, ...]] | None = None
+        """What was read, and what the files were like before; None if they have to be read again."""
 
-    def read_links() -> dict[str, PersonalLink]:
-        """The personal links; none if their file cannot be read, so that the operator's key still works."""
+    async def __call__(self) -> tuple[KeyHolder, ...]:
+        known = self._known
+        if known is not None and known[0] == self._fingerprints():
+            return known[1]
+        return await asyncio.to_thread(self._read)
+
+    def _fingerprints(self) -> Fingerprints:
+        return fingerprint(self._file.path), fingerprint(self._links.path)
+
+    def _read(self) -> tuple[KeyHolder, ...]:
+        before = self._fingerprints()
+        key, links = self._file.read(), self._read_links()
+        holders = self._build(key, links or {}) if key is not None else ()
+        self._known = None if links is None else (before, holders)
+        return holders
+
+    def _read_links(self) -> Mapping[str, PersonalLink] | None:
+        """The personal links; None if their file cannot be read, so that the operator's key still works."""
         try:
-            found = links.read()
+            found = self._links.read()
         except StoreError as error:
-            if str(error) not in reported:
+            if str(error) not in self._reported:
                 extra = {"action": "personal_links_unreadable"}
                 logger.error("No personal link works: %s", error, extra=extra)  # noqa: TRY400 the text says it all
-            reported.add(str(error))
-            return {}
-        reported.clear()
+            self._reported.add(str(error))
+            return None
+        self._reported.clear()
         return found
 
-    def read() -> tuple[KeyHolder, ...]:
-        key = file.read()
-        if key is None:
-            return ()
+    def _build(self, key: str, links: Mapping[str, PersonalLink]) -> tuple[KeyHolder, ...]:
+        home, name_of = self._home, self._name_of
         people = [
             personal_holder(
                 link.key_hash,
                 key,
                 Person(surface=home, user_id=name, name=name_of(name), known=AuthMethod.LINK),
             )
-            for name, link in read_links().items()
+            for name, link in links.items()
         ]
         return (operator_holder(key, operator(home)), *people)
 
-    return partial(asyncio.to_thread, read)
+
+async def build_holders_reader(settings: Settings) -> KeyHolderSource:
+    """Build the function that returns all valid keys.
+
+    Raises:
+        StoreError: the key file cannot be created.
+    """
+    path = settings.storage.file
+    file = PersonKeyFile(path)
+    await asyncio.to_thread(file.ensure)
+    home = installed_plugins().home
+    name_of = plugin_settings(settings, installed_plugins().usable[home]).name_of
+    return HolderReader(file, PersonalLinksFile(path), home, name_of)
 
 
 def build_credential_reader(

@@ -170,7 +170,7 @@ class ChangeCommitter:
     def publish(self, write: Write) -> None:
         """Notify all that react to what was just stored."""
         ask = write.ask
-        if any(entry.kind == "ended" for entry in write.entries):
+        if any([entry.kind == "ended" for entry in write.entries]):  # noqa: C419 a few, once a click
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
             logger.info("An ask has ended", extra=extra)
             self.hooks.ended(ask)

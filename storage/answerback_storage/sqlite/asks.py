@@ -8,7 +8,8 @@ A trigger deletes both rows when the request is erased.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask, RecordEntry
@@ -50,12 +51,9 @@ _END_GRANT: Final = "UPDATE grants SET ended_at = $2 WHERE id = $1 AND ended_at 
 OUTDATED: Final = "an ask is not at its revision in its own transaction"
 _MERGE_PAGES: Final = 200
 """Pages of the full-text index that are merged in one step."""
-_UPDATE: Final = f"""UPDATE asks SET status = $1, surface = $2, channel = $3, thread_id = $4, due = $5,
-    message = $6, thread = $7, left_channel = $8, left_until = $9, revision = $10, updated_at = $11,
-    shown_revision = $12, state = $13, last_line = ifnull($19, last_line),
-    due_holder = CASE WHEN due IS $5 THEN due_holder END,
-    {claims.claim_assignments(revision="$10", shown="$12", holder="$16", now="$17", until="$18")}
-    WHERE id = $14 AND revision = $15"""
+_CLAIMED: Final = claims.claim_assignments(
+    revision=":revision", shown=":shown_revision", holder=":holder", now=":now", until=":until"
+)
 
 
 def load(
@@ -176,7 +174,7 @@ def update(
     claim: Claim | None = None,
     last_line: int | None = None,
 ) -> None:
-    """Store the new state of ``old``, which this transaction has read, with all its columns.
+    """Store the new state of ``old``, which this transaction has read.
 
     Args:
         last_line: the ask's last line of the record, if there are new ones.
@@ -184,13 +182,38 @@ def update(
     Raises:
         sqlite3.IntegrityError: something else in the file, such as a trigger, has changed the ask meanwhile.
     """
-    at = (old.id, old.revision)
-    columns = (*rows.lookup_columns(new), *rows.step_columns(new))
-    values = (*columns, *at, *rows.claim_row(claim), last_line)
-    if run_statement(db, _UPDATE, values).rowcount != 1:
+    changed = rows.changed_columns(old, new)
+    revision, _, shown_revision, state = rows.step_columns(new)
+    holder, now, until = rows.claim_row(claim)
+    values = {
+        "id": old.id,
+        "was": old.revision,
+        "revision": revision,
+        "state": state,
+        "shown_revision": shown_revision,
+        "last_line": last_line,
+        "holder": holder,
+        "now": now,
+        "until": until,
+    }
+    if db.execute(_update_of(tuple(changed)), values | changed).rowcount != 1:
         raise sqlite3.IntegrityError(OUTDATED)
     if old.open and not new.open:
         _index_answers(db, new)
+
+
+@lru_cache
+def _update_of(columns: Sequence[str]) -> str:
+    """Return the statement that updates an ask: besides what every change touches, these columns.
+
+    It names no others, because SQLite writes each index of a column that it names, even if the value is the same.
+    """
+    names = (*columns, "revision", "shown_revision", "state")
+    assigned = [f"{name} = :{name}" for name in names]
+    if "due" in columns:
+        assigned.append("due_holder = NULL")
+    assigned += ["last_line = ifnull(:last_line, last_line)", _CLAIMED]
+    return f"UPDATE asks SET {', '.join(assigned)} WHERE id = :id AND revision = :was"
 
 
 def add_lines(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:

@@ -34,9 +34,12 @@ _SEEN: Final = "SELECT id, digest FROM seen WHERE id IN {marks}"
 _CLAIMED: Final = claims.claim_assignments(
     revision="column3", shown="column5", holder="column7", now="column8", until="column9"
 )
-_STEP: Final = f"""UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
+_CHANGE: Final = f"""UPDATE asks SET revision = column3, {{time}}shown_revision = column5,
     state = column6, last_line = ifnull(column10, last_line),
-    {_CLAIMED} FROM (VALUES {{marks}}) AS step WHERE id = column1 AND revision = column2"""
+    {_CLAIMED} FROM (VALUES {{{{marks}}}}) AS step WHERE id = column1 AND revision = column2"""
+_STEP: Final = _CHANGE.format(time="updated_at = column4, ")
+_NOTE: Final = _CHANGE.format(time="")
+"""A step that leaves the time of the last change as it is, and so the indexes by that time."""
 _RECORD: Final = "INSERT INTO record (seq, ask_id, at, kind, entry, before) VALUES {marks}"
 _NOTE_SEEN: Final = "INSERT INTO seen (id, at, digest) VALUES {marks}"
 _NOTE_OUTCOME_SEEN: Final = """UPDATE owed SET told = column2, at = column3 FROM (VALUES {marks}) AS given
@@ -169,6 +172,8 @@ class Batch:
         self._new_seen: list[rows.Row] = []
         self._steps: dict[str, rows.Row] = {}
         """The row of `_STEP` for each changed ask, without its last line: the id, the revision on disk, the columns."""
+        self._notes: dict[str, rows.Row] = {}
+        """Those of `_NOTE`."""
         self._lines = _LineNumbers()
         self.lines_moved = False
         """Whether something other than steps may have added lines, so that line numbers have to be read again."""
@@ -179,7 +184,7 @@ class Batch:
     def begin(self, db: sqlite3.Connection, changes: Sequence[ChangeJob[Any]]) -> None:
         """Read what changes will need, and forget the previous ones."""
         self._asks, self._seen, self._new_seen, self._steps, self._entries = {}, {}, [], {}, []
-        self._newly_seen = []
+        self._newly_seen, self._notes = [], {}
         (version,) = db.execute("PRAGMA data_version").fetchone()
         if version != self._version:  # another connection wrote
             self.forget()
@@ -216,10 +221,12 @@ class Batch:
         if rows.is_step(old, new) and not (
             write.deliveries or write.memory or write.owed or write.grant
         ):
-            before = self._steps.get(new.id)
+            before = self._steps.get(new.id) or self._notes.pop(new.id, None)
             on_disk = before[1] if before else old.revision
             claimed = before[6:] if before and write.claim is None else rows.claim_row(write.claim)
-            self._steps[new.id] = (new.id, on_disk, *rows.step_columns(new), *claimed)
+            is_note = new.updated_at == old.updated_at and new.id not in self._steps
+            row = (new.id, on_disk, *rows.step_columns(new), *claimed)
+            (self._notes if is_note else self._steps)[new.id] = row
             self._entries += entries
         else:
             self.finish(db)
@@ -244,14 +251,17 @@ class Batch:
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Write what was queued."""
-        last = self._add_lines(db, self._steps.keys(), self._entries)
-        steps = [(*step, last.get(ask_id)) for ask_id, step in self._steps.items()]
-        if _execute(db, _STEP, steps) != len(steps):
-            raise sqlite3.IntegrityError(asks.OUTDATED)
-        _execute(db, _NOTE_SEEN, self._new_seen)
+        last = self._add_lines(db, self._steps.keys() | self._notes.keys(), self._entries)
+        if self._steps:
+            _write_steps(db, _STEP, self._steps, last)
+        if self._notes:
+            _write_steps(db, _NOTE, self._notes, last)
+        if self._new_seen:
+            _execute(db, _NOTE_SEEN, self._new_seen)
         if self._newly_seen:
             _execute(db, _NOTE_OUTCOME_SEEN, self._newly_seen)
         self._steps, self._entries, self._new_seen, self._newly_seen = {}, [], [], []
+        self._notes = {}
 
     def _add_lines(
         self, db: sqlite3.Connection, ask_ids: Set[str], entries: Sequence[rows.Row]
@@ -265,6 +275,18 @@ class Batch:
         self._lines.read(db, ask_ids)
         _execute(db, _RECORD, self._lines.number_rows(entries))
         return self._lines.last
+
+
+def _write_steps(
+    db: sqlite3.Connection,
+    statement: str,
+    found: Mapping[str, rows.Row],
+    last: Mapping[str, int | None],
+) -> None:
+    """Store the changed asks, with the last line of each."""
+    steps = [(*row, last.get(ask_id)) for ask_id, row in found.items()]
+    if _execute(db, statement, steps) != len(steps):
+        raise sqlite3.IntegrityError(asks.OUTDATED)
 
 
 def _load_asks(db: sqlite3.Connection, wanted: set[str]) -> str:
