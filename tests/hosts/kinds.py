@@ -23,6 +23,7 @@ class Kind(StrEnum):
     QUESTION = "question"
     FORM = "elicitation, form"
     URL = "elicitation, link"
+    WORDS = "words with an allow"
     NOBODY = "nobody answers"
 
 

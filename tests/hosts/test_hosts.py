@@ -132,6 +132,20 @@ async def decide_about_two(host: Any, deeds: list[Deed], home: Home, person: Per
     assert any(WHY in str(each) for each in model.requests)
 
 
+async def test_words_with_an_allow_reach_the_model(host: Any, home: Home, person: Person) -> None:
+    skip_what_it_cannot(host, Kind.WORDS)
+    async with web_server() as visits:
+        deed = Deed(Kind.SHELL, home.project, visits)
+
+        async def decide(_session: Session) -> None:
+            ask = await person.sees()
+            await person.act("answer", value=option(ask, "allow_once"), note=WHY)
+
+        model = await converse(host, home, [*CALLS[host.name](deed)], decide)
+    assert deed.is_done(model)
+    assert any(WHY in str(each) for each in model.requests)
+
+
 @pytest.mark.parametrize(
     ("kind", "tool", "answer"),
     [(Kind.FORM, "book", {"seat": "12A", "meal": True}), (Kind.URL, "pay", True)],

@@ -27,6 +27,7 @@ from answerback.core.errors import (
     StoreError,
 )
 from answerback.core.too_late import APPROVAL
+from answerback.dialects.owed_note import owed_note
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.hooks.host import Call, Host, Outcome, encode_answer
 from answerback.ports.store import Decision, Write
@@ -227,7 +228,8 @@ class HookEndpoints:
         is_last = ask.open and not caller.query.poll
         if is_last:  # pragma: no branch - Python 3.11 loses its trace if a timeout was raised
             ask = await self.callers.run_to_completion(self._leave(ask))
-        caller.tracker.add_outcome(ask)
+        if owed_note(ask) is None:  # else the next event that takes context brings it
+            caller.tracker.add_outcome(ask)
         return ask
 
     async def _leave(self, ask: Ask) -> Ask:

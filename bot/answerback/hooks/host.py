@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from answerback.core.ask import Ask, Status
 from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
+from answerback.dialects.approvals.decision_note import decision_note
 from answerback.dialects.registry import render_result
 from answerback_agents.pipe.host_answers import output
 from answerback_base import strict_json
@@ -130,6 +131,8 @@ class Outcome(NamedTuple):
         if self.is_answered and decision.get("behavior") == "allow":
             return None
         ask = self.ask
+        if ask is not None and self.is_answered and (note := decision_note(ask)):
+            return f"{NOT_ALLOWED} They said: {note}"
         is_plain = ask is not None and ask.status is Status.CANCELLED and not ask.walk.reply
         if self.is_answered or is_plain:
             return NOT_ALLOWED

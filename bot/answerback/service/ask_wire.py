@@ -19,6 +19,7 @@ from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
 from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
+from answerback.dialects.approvals.decision_note import decision_note
 from answerback.service.people_wire import (
     GrantNoteBody,
     HandedOverBody,
@@ -99,6 +100,8 @@ class AskBody(TypedDict):
     sources: dict[str, Source]
     """Whose each answer is, by question id."""
     reply: str | None
+    note: str | None
+    """What a person said with the decision of an approval that was answered."""
     end_turn: bool
     tool_result: ToolResult | None
     interim_result: ToolResult | None
@@ -169,6 +172,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "answers": {given.question_id: given.value for given in answers},
         "sources": {given.question_id: given.source for given in answers},
         "reply": ask.walk.reply,
+        "note": None if secret else decision_note(ask),
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": _tool_result(result),
         "interim_result": _tool_result(interim),

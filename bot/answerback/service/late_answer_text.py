@@ -12,7 +12,9 @@ from answerback.core.secrecy import is_unconfirmed, without_unconfirmed
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
+from answerback.dialects.owed_note import owed_note
 from answerback.service.ask_wire import JsonObject, ask_json
+from answerback_base.note_text import describe_note
 from answerback_base.retry_text import describe_retry
 
 _BY_PEOPLE: Final = {Source.HUMAN, Source.GRANT}
@@ -24,6 +26,8 @@ def describe_late_answer(ask: Ask) -> str:
     """Say what a person answered, and to which question, or that no person did; or what they want tried again."""
     if ask.tried_again is not None:
         return describe_retry(headline_of(ask.form), ask.tried_again.text)
+    if (note := owed_note(ask)) is not None:
+        return describe_note(headline_of(ask.form), note)
     ask = without_unconfirmed(ask)
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:

@@ -11,6 +11,7 @@ from answerback_agents.acp import host_calls
 from answerback_agents.acp.tool_calls import merge
 from answerback_agents.pipe.ask_people import AskOutcome, Call
 from answerback_agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
+from answerback_base.note_text import describe_note
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -138,8 +139,10 @@ def cancelled_result(method: str) -> Json:
 
 
 def reply_of(outcome: AskOutcome) -> str | None:
-    """What a person replied in words, for which the result of a request has no place."""
+    """What a person said in words, for which the result of a request has no place."""
     ask = outcome.ask or {}
+    if isinstance(note := ask.get("note"), str) and note:
+        return describe_note(str(ask.get("headline")), note)
     reply = ask.get("reply")
     if ask.get("status") != "cancelled" or not isinstance(reply, str) or not reply:
         return None

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback_agents.pipe.json_rpc import without_nulls
 from answerback_agents.pipe.origins import origin_of
 from answerback_base import strict_json
+from answerback_base.note_text import describe_note
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
 Json = dict[str, JsonValue]
@@ -194,8 +195,13 @@ def structured_result(ask: Ask) -> Json | None:
     return result.structured if isinstance(result.structured, dict) else None
 
 
-def reply_text(ask: Ask) -> str:
-    """Tell a model what a person replied, where the answer to its host has no place for it."""
+def words_for_model(ask: Ask) -> str | None:
+    """Tell a model what a person said, where the answer to its host has no place for it; None if there is nothing."""
+    note, result = ask.json.get("note"), structured_result(ask) or {}
+    if isinstance(note, str) and note not in result.values():
+        return describe_note(str(ask.json["headline"]), note)
+    if not ask.json["reply"]:
+        return None
     return f'The user was asked "{ask.json["headline"]}" and replied: {ask.json["reply"]}'
 
 

@@ -107,6 +107,7 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         title=title if isinstance(title, str) else None,
         said=(said,) if isinstance(said, str) else (),
         nothing_known=nothing_known,
+        takes_note=True,  # the hook delivers it with the next event that takes context
     )
 
 
@@ -202,6 +203,15 @@ def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
     return _hook(behavior="deny", message=reason)
 
 
+def _with_note(result: Json, note: str) -> Json:
+    """Only a denial has a message."""
+    match result:
+        case {"hookSpecificOutput": {"decision": {"behavior": "deny"}}}:
+            return _hook(behavior="deny", message=note)
+        case _:
+            return result
+
+
 VARIANTS: Final[Mapping[str, Variant]] = {
-    "PermissionRequest": Variant(_read_claude, _claude_decision, _claude_no_decision),
+    "PermissionRequest": Variant(_read_claude, _claude_decision, _claude_no_decision, _with_note),
 }

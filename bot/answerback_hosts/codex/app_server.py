@@ -21,7 +21,7 @@ from answerback_agents.bridges.ask_people import (
     Request,
     RequestAsker,
     is_needed_by_its_run,
-    reply_text,
+    words_for_model,
 )
 from answerback_agents.bridges.frame import Report
 from answerback_agents.bridges.late_answers import LateAnswerSource, LateAnswerText
@@ -187,8 +187,8 @@ class CodexBridge:
             self.to_server(_encode_line({"id": request_id, **answer_of(method, ask)}))
             if method == QUESTION:
                 self._unresolved[key] = ask
-            elif ask.json.get("reply") and params.get("turnId") is not None:
-                self._steer(params, ask)
+            elif params.get("turnId") is not None and (text := words_for_model(ask)) is not None:
+                self._steer(params, text)
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)  # what follows about it is for the client
@@ -222,10 +222,10 @@ class CodexBridge:
         """End the turn."""
         self._send("turn/interrupt", {key: params.get(key) for key in ("threadId", "turnId")})
 
-    def _steer(self, params: Json, ask: Ask) -> None:
-        """Tell the model what a person replied to a request for permission."""
+    def _steer(self, params: Json, text: str) -> None:
+        """Tell the model what a person said to a request for permission."""
         turn: Json = {"threadId": params.get("threadId"), "expectedTurnId": params.get("turnId")}
-        self._send("turn/steer", turn | {"input": [{"type": "text", "text": reply_text(ask)}]})
+        self._send("turn/steer", turn | {"input": [{"type": "text", "text": text}]})
 
     def _send(self, method: str, params: Json) -> None:
         """Send a request of our own, whose response is not awaited."""

@@ -162,7 +162,13 @@ def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> Appr
         notes=shown,
         options=offered,
         compared=(call.at("command"),),
+        takes_note=_has_turn(call),
     )
+
+
+def _has_turn(call: ArgumentNode) -> bool:
+    """Whether the call belongs to a turn, which the bridge can steer with what a person says."""
+    return isinstance(call.at("turnId").value, str)
 
 
 def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:
@@ -206,6 +212,7 @@ def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         compared=(meta.at("tool_params"),),
         notes=together(others(call, *_ELICITATION_FIELDS), _meta=others(meta, *_META_FIELDS)),
         options=options(accept="Allow once", **labels, decline="Deny"),
+        takes_note=_has_turn(call),
     )
 
 
@@ -239,6 +246,7 @@ def _read_permissions(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         headline=f"Allow {_describe_permissions(wanted if isinstance(wanted, dict) else {})}",
         notes=_shown_fields(call),
         options=offered,
+        takes_note=_has_turn(call),
     )
 
 

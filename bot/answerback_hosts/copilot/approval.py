@@ -38,6 +38,7 @@ def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         compared=(call.at("toolInput"),),
         notes=others(call, "toolName", "toolInput", *_COPILOT_EVENT_FIELDS),
         options=options(allow="Allow", deny="Deny"),
+        takes_note=True,  # the hook delivers it with the next prompt
     )
 
 

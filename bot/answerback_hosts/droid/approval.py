@@ -49,11 +49,12 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         compared=(arguments,) if is_one else (),
         notes=together(others(call, "toolUses", "options"), toolUses=details if is_one else {}),
         options=tuple(option for option, _ in read_options(call, "value", "label")),
+        takes_note=True,
     )
 
 
 VARIANTS: Final[Mapping[str, Variant]] = {
     "droid.request_permission": one_field(
-        _read_droid, "selectedOption", "cancel", reason="comment"
+        _read_droid, "selectedOption", "cancel", reason="comment", reason_when_allowed=True
     ),
 }

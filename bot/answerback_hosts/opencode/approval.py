@@ -54,6 +54,7 @@ def _request(
         compared=(call.at("metadata"),),
         notes=others(call, tool, "metadata", saved[0], "id", "sessionID", by),
         options=(once, always, reject) if patterns else (once, reject),
+        takes_note=True,  # the bridge adds it to the session
     )
 
 

@@ -15,6 +15,7 @@ from answerback_agents.bridges.ask_people import (
     is_machine_made,
     reason_for_no_answer,
     structured_result,
+    words_for_model,
 )
 from answerback_agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
 from answerback_agents.bridges.frame import Call, ServerBridge
@@ -128,7 +129,11 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
                 return [(f"{at}/reply", {"answers": [[_NO_PERSON]] * count})]
             return [(f"{at}/reject", None)]
         if structured is not None:
-            return [(f"{at}/reply", structured)]
+            text = words_for_model(ask)
+            calls: list[Call] = [(f"{at}/reply", structured)]
+            if text is not None and request.conversation is not None:
+                calls.append(self.prompt(request.conversation, text))
+            return calls
         refused: Json = {"reply": "reject"}
         if not ask.end_turn:
             return [(f"{at}/reply", {**refused, "message": reason_for_no_answer(ask)})]

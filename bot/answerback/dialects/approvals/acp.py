@@ -99,6 +99,7 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         title=title,
         said=tuple(said[1:]),
         texts=tuple(content.texts),
+        takes_note=True,  # the proxy puts it before the next prompt
     )
     yield replace(request, nothing_known=not _says_something(request))
 

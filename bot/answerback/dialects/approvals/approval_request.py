@@ -60,6 +60,8 @@ class ApprovalRequest:
     """Whether the host did not say what would happen."""
     takes_grants: bool = True
     """Whether it may be allowed by what a person has allowed before."""
+    takes_note: bool = False
+    """Whether what a person says with the decision reaches the model."""
 
     def questions(self) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions."""
@@ -84,6 +86,7 @@ class ApprovalRequest:
             tool=self.full_name or self.tool,
             nothing_known=self.nothing_known,
             plan=use.is_plan,
+            notes=self.takes_note,
         )
         once_more = self._once_more(question) if self.nothing_known else ()
         return (question, *self.further, *once_more)
@@ -98,6 +101,7 @@ class ApprovalRequest:
                         "id": f"unseen_{number}",
                         "text": "Allow it without knowing what it will do?",
                         "options": (sure,),
+                        "notes": False,
                         "when": When(question_id=decision.id, equals=option.value),
                     }
                 )
@@ -112,6 +116,8 @@ class Variant(NamedTuple):
     """Renders a decision in the host's format, from the answers and the call's arguments."""
     render_no_decision: Callable[[AnswersById, Json, str], JsonValue]
     """Renders the lack of a decision in the host's format, with the person's reply or the reason."""
+    with_note: Callable[[Json, str], Json] | None = None
+    """Adds what a person said with the decision, if the host has a place for it; None: it never has one."""
 
 
 def one_field(
@@ -120,6 +126,7 @@ def one_field(
     no: str,
     *,
     reason: str | None = None,
+    reason_when_allowed: bool = False,
 ) -> Variant:
     """Return the variant of a host whose result is one field.
 
@@ -127,11 +134,18 @@ def one_field(
         name: the field with the decision.
         no: its value without a decision.
         reason: the field that then says why, if there is one.
+        reason_when_allowed: whether the host passes that field on to its model with any decision.
     """
+
+    def with_note(result: Json, note: str) -> Json:
+        takes_it = reason is not None and (reason_when_allowed or result[name] == no)
+        return {**result, reason: note} if takes_it and reason is not None else result
+
     return Variant(
         read,
         lambda answers, _arguments: {name: answers[DECISION]},
         lambda _answers, _arguments, why: {name: no, **({} if reason is None else {reason: why})},
+        with_note,
     )
 
 

@@ -127,3 +127,27 @@ async def test_an_agent_gets_only_its_own_late_answers(tmp_path: Path) -> None:
         await service.running.service.expire(ask.id)
         assert await hook(service, moment(), token=other) == {}
         assert "[no answer: expired]" in str(await hook(service, moment(), token=token))
+
+
+@pytest.mark.rule("APPROVAL-13")
+async def test_words_with_a_permission_are_context_for_the_next_event_once(
+    service: Served,
+) -> None:
+    waiting = asyncio.create_task(hook(service, permission()))
+    ask = await service.newest()
+    await service.act(ask, action="answer", value="allow", note="On staging.")
+    allowed = (await waiting)["hookSpecificOutput"]["decision"]
+    assert allowed == {"behavior": "allow"}
+    context = (await hook(service, moment("Stop")))["hookSpecificOutput"]["additionalContext"]
+    assert 'The user was asked "Run touch a", decided, and said: On staging.' in context
+    assert await hook(service, moment("Stop")) == {}
+
+
+@pytest.mark.rule("APPROVAL-13")
+async def test_words_with_a_denial_are_its_message_and_come_once(service: Served) -> None:
+    waiting = asyncio.create_task(hook(service, permission()))
+    await service.act(await service.newest(), action="answer", value="deny", note="Not on staging.")
+    denied = (await waiting)["hookSpecificOutput"]["decision"]
+    assert denied["behavior"] == "deny"
+    assert denied["message"].endswith("They said: Not on staging.")
+    assert await hook(service, moment("Stop")) == {}

@@ -374,6 +374,25 @@ async def test_what_a_person_replies_goes_with_the_editors_next_prompt(
         assert (prompted["method"], prompted["params"]["prompt"]) == ("_prompted", blocks)
 
 
+@pytest.mark.rule("APPROVAL-13")
+async def test_words_with_a_decision_go_with_the_next_prompt(
+    service: Served, editor: Editor
+) -> None:
+    await editor.prompt(permission())
+    assert (await editor.next())["id"] == 7
+    await service.act(await service.newest(), action="answer", value="yes", note="On staging.")
+    received = [await editor.next(), await editor.next()]
+    assert selected("yes") in [
+        json.loads(each["params"]["line"]) for each in received if each["method"] == "_heard"
+    ]
+    block = {"type": "text", "text": "Go on"}
+    text = 'The user was asked "Run make", decided, and said: On staging.'
+    for blocks in ([{"type": "text", "text": text}, block], [block]):
+        params = {"sessionId": "s1", "prompt": [block], "say": []}
+        await editor.send({"id": 9, "method": "session/prompt", "params": params})
+        assert (await editor.next())["params"]["prompt"] == blocks
+
+
 @pytest.mark.rule("ACP-7")
 async def test_arguments_that_follow_the_request_at_once_are_shown(
     service: Served, editor: Editor

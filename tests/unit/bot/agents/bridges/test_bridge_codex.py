@@ -206,6 +206,19 @@ async def test_end_turn_interrupts_the_turn(
         assert await talk.read() == {"id": request_["id"], "result": expected}
 
 
+@pytest.mark.rule("APPROVAL-13")
+async def test_words_with_a_decision_steer_the_turn(service: Served) -> None:
+    async with run_bridge(service, [COMMAND]) as talk:
+        ask = await service.newest()
+        await service.act(ask, action="answer", value="accept", note="On staging.")
+        assert await talk.read() == {"id": COMMAND["id"], "result": {"decision": "accept"}}
+        steered = await talk.read()
+    assert steered["method"] == "turn/steer"
+    headline = ask.form.questions[0].text
+    [said] = steered["params"]["input"]
+    assert said["text"] == f'The user was asked "{headline}", decided, and said: On staging.'
+
+
 @pytest.mark.rule("CONNECT-5")
 async def test_what_a_person_replies_to_an_approval_steers_the_turn(service: Served) -> None:
     async with run_bridge(service, [COMMAND]) as talk:

@@ -126,6 +126,16 @@ async def ended(service: Served, ask: Ask, status: Status) -> None:
         ),
         (
             PERMISSION,
+            {"action": "answer", "value": "reject", "note": "Not here."},
+            [
+                (
+                    f"/permission/{PERMISSION_ID}/reply",
+                    {"reply": "reject", "message": "Not here."},
+                )
+            ],
+        ),
+        (
+            PERMISSION,
             {"action": "reply", "text": "Not here."},
             [
                 (
@@ -155,6 +165,25 @@ async def test_people_answer_what_opencode_asks(
         await service.act(ask, **action)
         for each in expected:
             assert await next_answer(opencode) == each
+    assert opencode.refused == []
+
+
+@pytest.mark.rule("APPROVAL-13")
+async def test_words_with_a_decision_are_a_message_to_the_session(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(PERMISSION)
+        ask = await service.newest()
+        opencode.running[SESSION] = []
+        await service.act(ask, action="answer", value="once", note="On staging.")
+        path, decided = await next_answer(opencode)
+        assert (path, decided) == (f"/permission/{PERMISSION_ID}/reply", {"reply": "once"})
+        path, body = await next_answer(opencode)
+    assert path == f"/session/{SESSION}/prompt_async"
+    [part] = body["parts"]
+    headline = ask.form.questions[0].text
+    assert part["text"] == f'The user was asked "{headline}", decided, and said: On staging.'
     assert opencode.refused == []
 
 
