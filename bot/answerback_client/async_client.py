@@ -20,7 +20,8 @@ import random
 import secrets
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final, Self, Unpack
 from urllib.parse import quote, urlencode
@@ -51,6 +52,8 @@ from answerback_client.models import (
 _LONG_POLL: Final = 60.0
 """Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
 _LONG_POLL_GRACE: Final = 15.0
+_ACKNOWLEDGE_TIMEOUT: Final = 5.0
+"""Seconds for which an outcome is held back to acknowledge it."""
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 10.0
 PATIENCE: Final = 600.0
@@ -74,6 +77,8 @@ class AsyncClient:
         token: the bearer token, if the service uses tokens.
         http: a session to use; by default, the client creates its own and closes it.
         patience: seconds for which calls to a service that is down are retried.
+        acknowledges: whether an outcome counts as the agent's once it is read here. If not, the caller passes it on,
+            and then calls `acknowledge`.
     """
 
     def __init__(
@@ -83,9 +88,11 @@ class AsyncClient:
         *,
         http: aiohttp.ClientSession | None = None,
         patience: float = PATIENCE,
+        acknowledges: bool = True,
     ) -> None:
         self.url = url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._acknowledges = acknowledges
         self._http = http
         self._owns_http = http is None
         self._patience = patience
@@ -172,7 +179,7 @@ class AsyncClient:
         while until is None or time.monotonic() < until:
             left = None if until is None else until - time.monotonic()
             poll = _LONG_POLL if left is None else min(_LONG_POLL, math.ceil(left))
-            prefer = {"Prefer": f"wait={poll:.0f}"}
+            prefer = {"Prefer": f"wait={poll:.0f}, acknowledge"}
             try:
                 async with asyncio.timeout(left):
                     ask = Ask.of(await self.call("GET", path, headers=prefer))
@@ -259,8 +266,13 @@ class AsyncClient:
             after: the ``next`` of the answers that were last processed, starting with 0: acknowledges those, and
                 repeats later ones, which may have been lost. None: only answers that no response has delivered.
         """
-        query = urlencode(_without_none({"conversation": conversation, "after": after}))
+        fields = _without_none({"conversation": conversation, "after": after})
+        query = urlencode(fields, errors="replace")
         return Answers.of(await self.call("GET", f"/v1/answers?{query}"))
+
+    async def acknowledge(self, *ask_ids: str) -> None:
+        """Report that the agent has these outcomes. What is not acknowledged comes again, as a late answer."""
+        await self.call("POST", "/v1/acknowledgements", json={"asks": ask_ids})
 
     async def open_asks(self, limit: int = 50) -> list[Ask]:
         """Fetch the newest open asks that the caller may see."""
@@ -327,7 +339,7 @@ class AsyncClient:
     ) -> Json:
         if self._http is None:
             self._http = aiohttp.ClientSession()
-        headers = {**self._headers, **headers}
+        headers = {"Prefer": "acknowledge", **self._headers, **headers}
         if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
             propagate.inject(headers)  # the caller is traced: its trace continues in the service
         try:
@@ -341,6 +353,7 @@ class AsyncClient:
             ) as response:
                 raw = await response.read()
                 status, retry_after = response.status, response.headers.get("Retry-After", "")
+                outcomes = response.headers.get("Answerback-Outcomes")
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise ClientError(
                 f"{self.url} is not a valid Answerback address. Use http://host:port."
@@ -349,11 +362,19 @@ class AsyncClient:
             raise UnreachableError(
                 f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
             ) from error
+        if outcomes and self._acknowledges:
+            await self._acknowledge_read(outcomes.split(","))
         try:
             return _parse_response(self.url, status, raw)
         except TooManyAsksError as error:
             error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
             raise
+
+    async def _acknowledge_read(self, ask_ids: Sequence[str]) -> None:
+        """Acknowledge outcomes once, as their caller waits for them: if that fails, they come again."""
+        with suppress(ClientError, TimeoutError):
+            async with asyncio.timeout(_ACKNOWLEDGE_TIMEOUT):
+                await self._call_once("POST", "/v1/acknowledgements", {"asks": ask_ids}, {})
 
 
 def _pause_after(failures: int) -> float:

@@ -37,8 +37,9 @@ class Client:
         token: str | None = None,
         *,
         patience: float = PATIENCE,
+        acknowledges: bool = True,
     ) -> None:
-        self._client = AsyncClient(url, token, patience=patience)
+        self._client = AsyncClient(url, token, patience=patience, acknowledges=acknowledges)
         self._loop = asyncio.new_event_loop()
         self._submitting = threading.Lock()
         """Held while a call is handed to the client's thread, and while that is ended."""
@@ -75,6 +76,7 @@ class Client:
     get = _blocking(AsyncClient.get)
     wait = _blocking(AsyncClient.wait)
     answers = _blocking(AsyncClient.answers)
+    acknowledge = _blocking(AsyncClient.acknowledge)
     report_no_answer = _blocking(AsyncClient.report_no_answer)
     receipt = _blocking(AsyncClient.receipt)
     consume = _blocking(AsyncClient.consume)

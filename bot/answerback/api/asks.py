@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
@@ -50,7 +50,7 @@ MAX_WAIT: Final = 300
 # preference = token [ "=" word ] *( ";" [ parameter ] ), https://www.rfc-editor.org/rfc/rfc7240#section-2
 _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
-_WAIT: Final = re.compile(
+_PREFERENCE: Final = re.compile(
     rf"\s*({_TOKEN})\s*(?:=\s*({_TOKEN}|{_QUOTED}))?\s*((?:;(?:[^,\"]|{_QUOTED})*)?)(?:,|$)"
 )
 
@@ -266,16 +266,21 @@ def preferred_wait(request: web.Request) -> int | None:
 
     The first ``wait`` counts; preferences that are not understood are ignored, as the RFC requires.
     """
+    for name, value in preferences(request):
+        if name == "wait" and re.fullmatch(r"[0-9]+", value):
+            return min(int(value[:10]), MAX_WAIT) if len(value) <= 10 else MAX_WAIT
+    return None
+
+
+def preferences(request: web.Request) -> Iterator[tuple[str, str]]:
+    """Yield what a request prefers (RFC 7240), each with its value, which may be empty."""
     for line in request.headers.getall("Prefer", []):
         position = 0
-        while match := _WAIT.match(line, position):
-            name, value = match[1].lower(), (match[2] or "").strip('"')
-            if name == "wait" and re.fullmatch(r"[0-9]+", value):
-                return min(int(value[:10]), MAX_WAIT) if len(value) <= 10 else MAX_WAIT
+        while match := _PREFERENCE.match(line, position):
+            yield match[1].lower(), (match[2] or "").strip('"')
             position = match.end()
             if position >= len(line):
                 break
-    return None
 
 
 def preference_applied_header(wait: int) -> dict[str, str]:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
 from aiohttp import web
 from pydantic import Field, JsonValue
 
+from answerback.api.asks import preferences
 from answerback.api.operation import Api, Call, ask_response, json_response
 from answerback.api.wire import Wire
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ResponseArrival
 from answerback.ports.late_answers import SeenState
 from answerback.service.agent_requests import RESPONSE_TRACKER
 from answerback.service.late_answer_text import late_answer_json
-from answerback.service.late_answers import ResponseTracker
+from answerback.service.late_answers import ResponseTracker, SentResponse
+
+MAX_LATE_ANSWERS: Final = 200
+"""Maximum number of outcomes in one response."""
+OUTCOMES_HEADER: Final = "Answerback-Outcomes"
+"""The ids of the asks whose outcomes a response reports, separated by commas, for a client that acknowledges them."""
 
 
 class AnswersQuery(Wire):
@@ -34,7 +40,18 @@ class AnswersQuery(Wire):
             "after it, even if it was returned before. Without it, only what no response has reported to you.",
         ),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of asks.")] = 50
+    limit: Annotated[
+        int, Field(ge=1, le=MAX_LATE_ANSWERS, description="Maximum number of asks.")
+    ] = 50
+
+
+class AcknowledgementBody(Wire):
+    """What an agent has."""
+
+    asks: Annotated[
+        tuple[str, ...],
+        Field(max_length=MAX_LATE_ANSWERS, description="The ids of asks whose outcomes it has."),
+    ]
 
 
 async def answers(call: Call) -> web.Response:
@@ -49,6 +66,15 @@ async def answers(call: Call) -> web.Response:
     return json_response({"answers": rows, "next": late[-1].number if late else query.after})
 
 
+async def acknowledge(call: Call) -> web.Response:
+    """``POST /v1/acknowledgements``."""
+    body = await call.read_model(AcknowledgementBody, "Invalid request")
+    found = [ask for ask_id in body.asks if (ask := await call.service.get(ask_id)) is not None]
+    ended = [ask.id for ask in found if call.may_see(ask) and not ask.open]
+    await call.api.run_to_completion(call.service.late_answer_tracker.acknowledge(ended))
+    return json_response({"asks": ended})
+
+
 async def undelivered(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/undelivered``."""
     ask = await call.ask()
@@ -58,18 +84,26 @@ async def undelivered(call: Call) -> web.Response:
 
 
 def response_tracker_of(api: Api, request: web.Request) -> ResponseTracker:
-    """Track which outcomes a response reports to its agent: saved once it is sent, undone if it does not arrive."""
+    """Track which outcomes a response reports to its agent: saved once they have arrived, undone if they do not."""
+    request.app[ARRIVAL_TRACKER].note_request(request)
     sent = partial(_on_sent, api, request)
     tracker = request[RESPONSE_TRACKER] = ResponseTracker(api.service.late_answer_tracker, sent)
     return tracker
 
 
-def _on_sent(api: Api, request: web.Request, tracker: ResponseTracker) -> ResponseArrival:
-    arrival = request.app[ARRIVAL_TRACKER].track(
-        request, lambda: api.start_change(tracker.undo_seen())
-    )
+def _on_sent(api: Api, request: web.Request, tracker: ResponseTracker) -> SentResponse:
+    arrivals = request.app[ARRIVAL_TRACKER]
+    if _acknowledges(request):
+        tracker.await_acknowledgement()
+        return arrivals.await_acknowledgement(request, tracker.close)
+    arrival = arrivals.track(request, lambda: api.start_change(tracker.undo_seen()))
     _ = api.start_change(_save_seen(arrival, tracker))
     return arrival
+
+
+def _acknowledges(request: web.Request) -> bool:
+    """Whether the client says itself which outcomes it has."""
+    return "Prefer" in request.headers and "acknowledge" in dict(preferences(request))
 
 
 async def send_response(
@@ -77,8 +111,10 @@ async def send_response(
 ) -> None:
     """Send a response that reports an outcome, unless it is sent already."""
     # The response to a HEAD has no body, so it reports nothing.
-    if not tracker.has_outcomes or tracker.is_sent or request.method == "HEAD":
+    if not tracker.outcomes or tracker.is_sent or request.method == "HEAD":
         return
+    if _acknowledges(request):
+        response.headers[OUTCOMES_HEADER] = ",".join(tracker.outcomes)
     try:
         await response.prepare(request)
         await response.write_eof()

@@ -37,7 +37,8 @@ _APPLIED: Final = {"Preference-Applied": "The wait that was applied, if one was 
 _LOCATION: Final = {"Location": "The ask's path."}
 _PREFER: Final = HeaderSpec(
     "Prefer",
-    "`wait=N`: hold the response until the ask has ended or N seconds have passed (RFC 7240).",
+    "`wait=N`: hold the response until the ask has ended or N seconds have passed (RFC 7240). "
+    "`acknowledge`: an outcome in the response counts only once it is acknowledged.",
 )
 _LAST_EVENT: Final = HeaderSpec(
     "Last-Event-ID",
@@ -250,6 +251,22 @@ OPERATIONS: Final = (
         description="Each outcome is returned once: what a waiting call, a stream, a webhook or an earlier list has "
         "reported is left out. To lose nothing and get nothing twice even if a process is killed, start with "
         "`after=0`, store `next` together with the answers, and pass it as `after`.",
+    ),
+    post(
+        "acknowledge",
+        "/v1/acknowledgements",
+        "Acknowledge outcomes",
+        late_answers.acknowledge,
+        {
+            200: ResponseSpec(
+                "What is not reported again. Open asks and those of other agents are left out.",
+                late_answers.AcknowledgementBody,
+            )
+        },
+        body=late_answers.AcknowledgementBody,
+        roles=AGENT_ONLY,
+        description="For requests with `Prefer: acknowledge`: what their responses report counts only once it is "
+        "acknowledged here. `Answerback-Outcomes` in such a response has the ids, separated by commas.",
     ),
     post(
         "undelivered",

@@ -1,7 +1,8 @@
-"""Detect whether responses arrived, from how their connections end.
+"""Detect whether responses arrived.
 
-A client that is killed with an unread response in its socket's buffer resets the connection; one that has read the
-response closes the connection or sends the next request.
+A client that acknowledges (``Prefer: acknowledge``) says so itself. For the others, such as a host's own HTTP hook, it
+is inferred from how their connections end: a client that is killed with an unread response in its socket's buffer
+resets the connection; one that has read the response closes the connection or sends the next request.
 """
 
 from __future__ import annotations
@@ -9,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Callable
+from typing import Final, cast
 
 from aiohttp import web
-from aiohttp.web_protocol import RequestHandler
 
 RECEIVE_TIMEOUT: Final = 5.0
-"""Seconds within which the peer's system must acknowledge a response."""
+"""Seconds within which the peer's system must acknowledge a response, or the client itself if it acknowledges."""
 LINGER: Final = 0.25
 """Seconds to keep a stream open after its last event: a client that closes it then has read everything."""
 _FIRST_PAUSE: Final = 0.002
@@ -74,37 +74,97 @@ class ResponseArrival:
             ending.cancel()
 
 
+class AwaitedAcknowledgement:
+    """A response whose client acknowledges it in a request of its own, perhaps to another process.
+
+    Args:
+        given_up: called if the connection ends, or time is up: whatever was not acknowledged by then did not arrive.
+        seconds: how long to wait.
+    """
+
+    def __init__(self, given_up: Callable[[], object], seconds: float = RECEIVE_TIMEOUT) -> None:
+        self._given_up = given_up
+        self._expiry = asyncio.get_running_loop().call_later(seconds, given_up)
+
+    def connection_ended(self) -> None:
+        self._expiry.cancel()
+        self._given_up()
+
+    async def wait_until_gone(self) -> None:
+        """Return at once: how the connection ends says nothing."""
+
+
 class ArrivalTracker:
     """The connections of one listener whose last response is being tracked."""
 
     def __init__(self) -> None:
-        self._tracked: dict[object, ResponseArrival] = {}
+        self._tracked: dict[asyncio.Transport, ResponseArrival] = {}
+        self._awaited: dict[asyncio.Transport, AwaitedAcknowledgement] = {}
 
-    def attach(self, server: web.Server) -> None:
-        """Hook into a server, to learn how its connections end."""
-        lost, handle = server.connection_lost, server.request_handler
-
-        def connection_lost(protocol: RequestHandler, error: BaseException | None = None) -> None:
-            if (arrival := self._tracked.pop(protocol, None)) is not None:
-                arrival.connection_ended(
-                    is_read=error is None and is_acknowledged(protocol.transport)
-                )
-            lost(protocol, error)
-
-        def next_request(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
-            if (arrival := self._tracked.pop(request.protocol, None)) is not None:
-                arrival.connection_ended(is_read=True)
-            return handle(request)
-
-        server.connection_lost = connection_lost  # type: ignore[method-assign, assignment]
-        server.request_handler = next_request
+    def following(self, serve: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
+        """Return what makes protocols as `serve` does, and reports here how their connections end."""
+        return lambda: _FollowedProtocol(serve(), self)
 
     def track(self, request: web.BaseRequest, lost: Callable[[], object]) -> ResponseArrival:
         """Track whether the response to a request, which was just sent, arrives."""
         arrival = ResponseArrival(request, lost)
-        if arrival.is_read is None:
-            self._tracked[request.protocol] = arrival
+        if request.transport is not None:
+            self._tracked[request.transport] = arrival
         return arrival
+
+    def await_acknowledgement(
+        self, request: web.BaseRequest, given_up: Callable[[], object]
+    ) -> AwaitedAcknowledgement:
+        """Expect the client to acknowledge the response to a request, which was just sent."""
+        awaited = AwaitedAcknowledgement(given_up)
+        if request.transport is None:
+            awaited.connection_ended()
+        else:
+            self._awaited[request.transport] = awaited
+        return awaited
+
+    def note_request(self, request: web.BaseRequest) -> None:
+        """Note a new request: whoever sends it has read the previous response."""
+        transport = request.transport
+        if transport is not None and (arrival := self._tracked.pop(transport, None)) is not None:
+            arrival.connection_ended(is_read=True)
+
+    def connection_ended(self, transport: asyncio.Transport, error: Exception | None) -> None:
+        """Note the end of a connection, which the client caused unless there is an error."""
+        if (awaited := self._awaited.pop(transport, None)) is not None:
+            awaited.connection_ended()
+        if (arrival := self._tracked.pop(transport, None)) is not None:
+            arrival.connection_ended(is_read=error is None and is_acknowledged(transport))
+
+
+class _FollowedProtocol(asyncio.Protocol):
+    """Passes everything on to another protocol, and reports how its connection ends."""
+
+    __slots__ = ("_inner", "_tracker", "_transport")
+
+    def __init__(self, inner: asyncio.Protocol, tracker: ArrivalTracker) -> None:
+        self._inner = inner
+        self._tracker = tracker
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # as that of every stream socket
+        self._inner.connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._inner.eof_received()
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._tracker.connection_ended(self._transport, error)
+        self._inner.connection_lost(error)
 
 
 ARRIVAL_TRACKER: Final = web.AppKey("arrivals", ArrivalTracker)

@@ -180,18 +180,18 @@ async def _serve(
     **options: Any,
 ) -> Listener:
     app[UNVERIFIED_CONNECTIONS] = connections
-    runner, server = await _runner(app, refuse, **options)
+    runner, serve = await _runner(app, refuse, **options)
     if ARRIVAL_TRACKER in app:
-        app[ARRIVAL_TRACKER].attach(server)
+        serve = app[ARRIVAL_TRACKER].following(serve)
     accepting = [
-        asyncio.create_task(connections.accept(each, server), name="accept") for each in sockets
+        asyncio.create_task(connections.accept(each, serve), name="accept") for each in sockets
     ]
     return Listener(runner, sockets, accepting)
 
 
 async def _runner(
     app: web.Application, refuse: RefuseRequest, **options: Any
-) -> tuple[web.AppRunner, web.Server]:
+) -> tuple[web.AppRunner, Callable[[], asyncio.Protocol]]:
     runner = web.AppRunner(
         app,
         handler_cancellation=True,

@@ -1,7 +1,8 @@
 """Late answers: report to agents how their asks ended, once each, in whatever response comes first.
 
-An outcome is marked as seen once the response was sent, and unmarked if the response turns out not to have arrived:
-after a crash in between, an agent gets it twice rather than never.
+An outcome is marked as seen once its client acknowledges it. For a client that does not do that, it is marked once the
+response was sent, and unmarked if that turns out not to have arrived: after a crash in between, an agent gets it twice
+rather than never.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, KeysView, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -44,6 +45,9 @@ class LateAnswerTracker:
         self._released = asyncio.Event()
         self._released_during: list[set[tuple[HoldKey, str]]] = []
         """For each list that is being read, the asks that were released meanwhile, as they were held."""
+        self.unacknowledged: set[ResponseTracker] = set()
+        """The responses whose clients have yet to acknowledge what they report: until they do, or the response is
+        closed, no list includes it."""
         self._lost: set[asyncio.Future[None]] = set()
         """The responses that turned out not to have arrived, until their outcomes count as unseen again."""
 
@@ -105,6 +109,17 @@ class LateAnswerTracker:
             logger.warning("Could not record what an agent has seen: %s", error, extra=extra)
             return ()
 
+    async def acknowledge(self, ask_ids: Collection[str]) -> None:
+        """Mark outcomes as seen, because their agent says that it has them, whichever response brought them."""
+        await self.save_seen([*ask_ids], SeenState.SEEN)
+        self._stop_awaiting(ask_ids)
+
+    def _stop_awaiting(self, ask_ids: Collection[str]) -> None:
+        """Let asks be listed again whose responses only wait to be acknowledged."""
+        for response in [*self.unacknowledged]:
+            if not response.outcomes.isdisjoint(ask_ids):
+                response.close()
+
     async def _save_collected(
         self, ask_ids: Sequence[str], at: float | None, state: SeenState | None = None
     ) -> Collection[str]:
@@ -138,6 +153,7 @@ class LateAnswerTracker:
 
     async def undo_seen(self, ask: Ask) -> None:
         """Note that no response has brought an ask's outcome to its agent, once none is reporting it any more."""
+        self._stop_awaiting([ask.id])
         await self.wait_until_reported(ask.id)
         at = self._clock.now()
         changed = await self._late_answers.set_seen_state([ask.id], SeenState.UNSEEN, at)
@@ -191,7 +207,8 @@ class ResponseTracker:
     It is small, because every waiting call has one: it holds no ask, and creates its lock only when it saves something.
 
     Args:
-        sent: called once the response was sent; it arranges for `save_seen`, `undo_seen` and `close`.
+        sent: called once the response was sent; it arranges for `save_seen`, `undo_seen` and `close`, or for
+            `await_acknowledgement`.
     """
 
     __slots__ = (
@@ -219,9 +236,9 @@ class ResponseTracker:
         """Whether everything was sent: the tracker is closed once that is saved."""
 
     @property
-    def has_outcomes(self) -> bool:
-        """Whether it reports the outcome of any ask."""
-        return bool(self._outcomes)
+    def outcomes(self) -> KeysView[str]:
+        """The ids of the asks whose outcomes it reports."""
+        return self._outcomes.keys()
 
     def hold_back(self, ask: Ask, state: SeenState = SeenState.SEEN) -> None:
         """Reserve this ask's outcome for this response: no list includes it meanwhile."""
@@ -244,6 +261,10 @@ class ResponseTracker:
         """Give the client a moment to disconnect after the last event of a stream."""
         if self._outcomes and not self.is_sent:
             await self.mark_sent().wait_until_gone()
+
+    def await_acknowledgement(self) -> None:
+        """Let the agent say that it has the outcomes. Until then, or until `close`, no list includes them."""
+        self._tracker.unacknowledged.add(self)
 
     async def save_seen(self) -> None:
         """Mark the outcomes as seen by the agent."""
@@ -272,6 +293,7 @@ class ResponseTracker:
 
     def close(self) -> None:
         """End the tracking, whatever became of the response."""
+        self._tracker.unacknowledged.discard(self)
         for ask_id, hold_key in self._held.items():
             self._tracker.release(ask_id, hold_key)
         self._held = {}

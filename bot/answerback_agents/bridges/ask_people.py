@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -16,7 +16,14 @@ from answerback_agents.pipe.json_rpc import without_nulls
 from answerback_agents.pipe.origins import origin_of
 from answerback_base import strict_json
 from answerback_base.note_text import describe_note
-from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
+from answerback_client import (
+    Ask,
+    AsyncClient,
+    ClientError,
+    EndedError,
+    NotFoundError,
+    RefusedError,
+)
 
 Json = dict[str, JsonValue]
 
@@ -26,8 +33,8 @@ _PROCESS: Final = "process"
 """The field with the id of the bridge's process, if only that process can use an answer."""
 _MAX_ID: Final = 60
 """Characters of a request's id in a key, which may have 255 and be percent-encoded."""
-_END_TIMEOUT: Final = 5.0
-"""Seconds that a bridge takes at its end to withdraw the asks that end with it."""
+END_TIMEOUT: Final = 5.0
+"""Seconds that a bridge takes at its end to withdraw the asks that end with it, and to acknowledge answers."""
 _MAX_OPEN: Final = 200
 """The number of open asks that are searched for those of an earlier run."""
 
@@ -53,6 +60,7 @@ class RequestAsker:
     """Asks people on behalf of a bridge: through one service, as one agent."""
 
     client: AsyncClient
+    """Acknowledges nothing by itself: an outcome counts once the agent's server has it."""
     source: Mapping[str, str]
     """The agent, under the key ``bridge``, and which of its servers; part of each ask's metadata."""
     to: str | None
@@ -130,35 +138,29 @@ class RequestAsker:
         query = urlencode({"status": "open", "conversation": conversation, "limit": 1})
         return bool((await self.client.call("GET", f"/v1/asks?{query}"))["asks"])
 
-    async def return_answer(self, ask: Ask) -> None:
-        """Make an answer late that did not reach the server; has no effect on an open ask."""
-        with contextlib.suppress(NotFoundError):
-            await self.client.call("POST", f"/v1/asks/{ask.id}/undelivered")
-
-    async def take_again(self, ask: Ask) -> None:
-        """Take an answer back that was returned."""
-        with contextlib.suppress(NotFoundError):
-            await self.client.get(ask.id)
-
-    async def return_at_end(self, ask: Ask) -> None:
-        """Return an answer while the bridge ends, without waiting for a service that is down."""
-        with contextlib.suppress(TimeoutError, ClientError):
-            async with asyncio.timeout(_END_TIMEOUT):
-                await self.return_answer(ask)
+    async def report_outcomes(self, ask_ids: Sequence[str], *, taken: bool) -> None:
+        """Report whether the server has taken these outcomes. If not, they come late, at once."""
+        with contextlib.suppress(RefusedError):
+            if taken:
+                await self.client.acknowledge(*ask_ids)
+                return
+            for ask_id in ask_ids:
+                await self.client.call("POST", f"/v1/asks/{ask_id}/undelivered")
 
     async def _leave(self, asked: asyncio.Task[Ask], request: Request) -> None:
         """Stop to wait for an ask, without waiting for a service that is down."""
+        if request.process is None:
+            return  # it stays open, or its answer comes late
         with contextlib.suppress(TimeoutError, ClientError):
-            async with asyncio.timeout(_END_TIMEOUT):
-                ask = await asked
-                if request.process is None:
-                    await self.return_answer(ask)
-                else:
-                    await self._withdraw(ask.id)
+            async with asyncio.timeout(END_TIMEOUT):
+                await self._withdraw((await asked).id)
 
     async def _withdraw(self, ask_id: str) -> None:
-        with contextlib.suppress(EndedError, NotFoundError):
-            await self.client.withdraw(ask_id)
+        with contextlib.suppress(NotFoundError):
+            try:
+                await self.client.withdraw(ask_id)
+            except EndedError:  # nobody needs the outcome
+                await self.report_outcomes([ask_id], taken=True)
 
 
 def _as_written(arguments: Json) -> JsonValue:

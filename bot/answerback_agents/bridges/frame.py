@@ -180,17 +180,14 @@ class ServerBridge(ABC, Generic[S]):
 
         async def answer(ask: Ask) -> None:
             session = request.conversation
-            try:
-                for call in self.answers(kind, request, ask):
-                    if not await self._send_answer(call, ask):
-                        if await until_available(partial(self._is_needed, ask)):
-                            await self.people.return_answer(ask)
-                        else:
-                            self.report(f"{self.host} no longer waits for {name}.")
-                        return
-            except asyncio.CancelledError:
-                await self.people.return_at_end(ask)
-                raise
+            for call in self.answers(kind, request, ask):
+                if not await until_available(partial(self.send, call)):
+                    is_late = await until_available(partial(self._is_needed, ask))
+                    await self.people.report_outcomes([ask.id], taken=not is_late)
+                    if not is_late:
+                        self.report(f"{self.host} no longer waits for {name}.")
+                    return
+            await self.people.report_outcomes([ask.id], taken=True)
             if session is not None and session in self._waiting:
                 try:
                     await self._deliver(session)
@@ -204,16 +201,6 @@ class ServerBridge(ABC, Generic[S]):
             lambda error: self.report(f"{name} stays in {self.host}'s own window: {error}"),
             self.place,
         )
-
-    async def _send_answer(self, call: Call, ask: Ask) -> bool:
-        """Send an answer until the server is available; if the bridge is killed meanwhile, it comes late."""
-        try:
-            return await self.send(call)
-        except ServerUnavailableError:
-            await self.people.return_answer(ask)
-        is_accepted = await until_available(partial(self.send, call))
-        await self.people.take_again(ask)
-        return is_accepted
 
     async def _deliver_late_answers(self) -> None:
         """Deliver to the interrupted sessions until cancelled."""
@@ -233,8 +220,9 @@ class ServerBridge(ABC, Generic[S]):
         if late is None:
             return False
         try:
-            if await self.send(self.prompt(session, late.text)):
-                late.receipt.confirm()
-        finally:
-            late.receipt.abandon()  # has no effect once confirmed
+            is_taken = await self.send(self.prompt(session, late.text))
+        except ServerUnavailableError:
+            await self.people.report_outcomes(late.ask_ids, taken=False)
+            raise
+        await self.people.report_outcomes(late.ask_ids, taken=is_taken)
         return True

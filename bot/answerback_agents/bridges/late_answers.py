@@ -6,56 +6,51 @@ An answer counts as delivered once the agent's server has accepted it; if the br
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple
-from urllib.parse import urlencode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
-from answerback_agents.pipe.service_calls import (
-    LOOKUP_PATIENCE,
-    DeliveryReceipt,
-    Json,
-    RefusedError,
-    ServiceCalls,
-    ServiceUnavailableError,
-)
 from answerback_base.backoff import Backoff
 from answerback_base.retry_text import describe_retry
+from answerback_client import AsyncClient, ClientError, UnreachableError
+
+_TIMEOUT: Final = 2.0
+"""Seconds that a look-up takes at most."""
 
 
 class LateAnswerText(NamedTuple):
-    """A text for the model, and the receipt that reports it as delivered or lost."""
+    """A text for the model, and the asks to acknowledge once the model has it."""
 
     text: str
-    receipt: DeliveryReceipt
+    ask_ids: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class LateAnswerSource:
     """The late answers for one agent of one service."""
 
-    url: str
-    token: str | None = field(repr=False)
+    client: AsyncClient
+    """Acknowledges nothing by itself."""
 
     async def fetch(self, conversation: str) -> LateAnswerText | None:
         """The undelivered answers of a conversation; None if there are none.
 
         Raises:
-            ServiceUnavailableError: the service cannot be reached; nothing is lost.
+            UnreachableError: the service cannot be reached; nothing is lost.
         """
-        receipt = DeliveryReceipt()
-        service = ServiceCalls(self.url, self.token, receipt=receipt)
-        query = urlencode({"conversation": conversation}, errors="replace")
-        look_up = partial(service.call, "GET", f"/v1/answers?{query}", timeout=LOOKUP_PATIENCE)
         try:
-            found = (await asyncio.to_thread(look_up)).body["answers"]
-            text = "\n\n".join(map(_describe, found))
-        except (RefusedError, LookupError, TypeError):
-            text = ""  # The bridge's own asks fail as well, and it reports that.
-        if not text:
-            receipt.confirm()
-            return None
-        return LateAnswerText(text, receipt)
+            async with asyncio.timeout(_TIMEOUT):
+                found = await self.client.answers(conversation)
+        except TimeoutError as error:
+            raise UnreachableError(f"{self.client.url} did not answer in time.") from error
+        except UnreachableError:
+            raise
+        except ClientError:
+            return None  # The bridge's own asks fail as well, and it reports that.
+        texts = [str(ask.json["message"]) for ask in found.asks]
+        texts += [describe_retry(retry.headline, retry.text) for retry in found.retries]
+        ids = [*(ask.id for ask in found.asks), *(retry.ask_id for retry in found.retries)]
+        return LateAnswerText("\n\n".join(texts), ids) if ids else None
 
     async def fetch_once_available(self, conversation: str) -> LateAnswerText | None:
         """Fetch, again and again until the service can be reached."""
@@ -63,13 +58,5 @@ class LateAnswerSource:
         while True:
             try:
                 return await self.fetch(conversation)
-            except ServiceUnavailableError:
+            except UnreachableError:
                 await backoff.wait()
-
-
-def _describe(late: Json) -> str:
-    return (
-        late["message"]
-        if late["kind"] == "outcome"
-        else describe_retry(late["headline"], late["text"])
-    )

@@ -71,8 +71,8 @@ async def connected(
             fail(f"{error} {START_HINT}")
         except UnauthorizedError as error:
             fail(f"{url}: {error} The bridge reads the token from {token_env}.")
-        client = AsyncClient(url, http=http, patience=math.inf)
-        yield client, LateAnswerSource(url.rstrip("/"), token)
+        client = AsyncClient(url, http=http, patience=math.inf, acknowledges=False)
+        yield client, LateAnswerSource(client)
 
 
 def run(work: Coroutine[object, object, None]) -> None:

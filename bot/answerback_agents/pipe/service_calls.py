@@ -9,13 +9,10 @@ from __future__ import annotations
 import hmac
 import http.client
 import json
-import os
 import secrets
-import socket
-import struct
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -49,8 +46,9 @@ _CONNECTIONS: Final = {
     "http": http.client.HTTPConnection,
     "https": http.client.HTTPSConnection,
 }
-_RESET: Final = struct.pack("ii", 1, 0)
-_GRACEFUL: Final = struct.pack("ii", 0, 0)
+_OUTCOMES: Final = "Answerback-Outcomes"
+"""The header with the ids of the asks whose outcomes a response reports."""
+_OF_EVERY_CALL: Final = ("Content-Type", "Authorization")
 
 
 class ServiceUnavailableError(Exception):
@@ -97,42 +95,41 @@ class Response(NamedTuple):
 
 
 class DeliveryReceipt:
-    """Holds the connection of the last response until that is passed on to the agent. For use by one thread.
+    """Acknowledges what the last response reports, once that is passed on to the agent.
 
-    If the connection of a response is reset, the service counts its late answers as undelivered, as a client that was
-    killed had not read them. So each connection here is set to end with a reset, even if the kernel closes it for a
-    killed process. It ends gracefully only if its response was passed on, or delivered nothing new.
+    It keeps the connection open: if this process is killed, the service notices at once that the agent has nothing.
     """
 
     def __init__(self) -> None:
-        self._connection: socket.socket | None = None
+        self._connection: http.client.HTTPConnection | None = None
+        self._path = ""
+        self._headers: dict[str, str] = {}
+        self._ask_ids: list[str] = []
 
-    def hold_connection(self, connected: socket.socket) -> None:
-        """Hold a new connection; the response on the previous one was read, and delivered nothing new."""
-        self.confirm()
-        # A duplicate, as the client closes its own socket once it has read the response.
-        self._connection = socket.socket(fileno=os.dup(connected.fileno()))
-        self._linger(_RESET)
+    def hold(
+        self,
+        connection: http.client.HTTPConnection,
+        base: str,
+        headers: Mapping[str, str],
+        outcomes: str,
+    ) -> None:
+        """Hold the connection of a response that reports outcomes: the ids of asks, separated by commas."""
+        self._connection, self._path = connection, f"{base}/v1/acknowledgements"
+        self._headers = {name: headers[name] for name in _OF_EVERY_CALL if name in headers}
+        self._ask_ids = outcomes.split(",")
 
     def confirm(self) -> None:
-        """Confirm that the response was passed on to the agent."""
-        if self._connection is not None:
-            self._linger(_GRACEFUL)
-            self.abandon()
-
-    def abandon(self) -> None:
-        """Report that the response could not be passed on, so that the service delivers it again."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def __del__(self) -> None:
-        """Abandon the response if the caller that waited for it, perhaps in another thread, was cancelled."""
-        self.abandon()
-
-    def _linger(self, option: bytes) -> None:
-        assert self._connection is not None
-        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
+        """Report that the response was passed on to the agent. If that fails, the agent gets it again."""
+        connection, self._connection = self._connection, None
+        if (
+            connection is None or connection.sock is None
+        ):  # another listener would have to prove itself again
+            return
+        with suppress(OSError, http.client.HTTPException), closing(connection):
+            connection.sock.settimeout(LOOKUP_PATIENCE)
+            body = json.dumps({"asks": self._ask_ids})
+            connection.request("POST", self._path, body, self._headers)
+            connection.getresponse().read(_MAX_PROOF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +139,7 @@ class ServiceCalls:
     token_env: str = "ANSWERBACK_TOKEN"
     """The environment variable that the token comes from."""
     receipt: DeliveryReceipt | None = None
-    """Confirms a response once it has been passed on to the agent; None: reading it is enough."""
+    """Acknowledges a response once it has been passed on to the agent; None: reading it is enough."""
     pause: Callable[[float], None] = time.sleep
 
     def call(
@@ -176,13 +173,7 @@ class ServiceCalls:
             ServiceUnavailableError: the service is still down.
             RefusedError: it refused the call.
         """
-        headers = {"Content-Type": "application/json"}
-        if key is not None:
-            headers["Idempotency-Key"] = key
-        if wait:
-            headers["Prefer"] = f"wait={wait}"
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
+        headers = self._headers(key, wait)
         raw = dump_as_written(body).encode() if isinstance(body, dict) else body
         until, pause = time.monotonic() + patience, _FIRST_PAUSE
         lost = False
@@ -204,6 +195,16 @@ class ServiceCalls:
             self.pause(least)
             pause = min(pause * 2, _MAX_PAUSE)
 
+    def _headers(self, key: str | None, wait: int) -> dict[str, str]:
+        preferences = {f"wait={wait}": wait, "acknowledge": self.receipt is not None}
+        fields = {
+            "Content-Type": "application/json",
+            "Idempotency-Key": key,
+            "Prefer": ", ".join(name for name, is_set in preferences.items() if is_set) or None,
+            "Authorization": f"Bearer {self.token}" if self.token else None,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
     def _call_once(
         self,
         method: str,
@@ -214,26 +215,49 @@ class ServiceCalls:
         hook: str | None,
     ) -> Response:
         connection, base = self._connection(timeout)
+        is_held = False
+        try:
+            received, content = self._send(connection, base, method, base + path, raw, headers)
+            response = self._read(received, content, hook)
+            if self.receipt is not None and (outcomes := received.headers.get(_OUTCOMES)):
+                self.receipt.hold(connection, base, headers, outcomes)
+                is_held = True
+            return response
+        finally:
+            if not is_held:
+                connection.close()
+
+    def _send(
+        self,
+        connection: http.client.HTTPConnection,
+        base: str,
+        method: str,
+        target: str,
+        raw: bytes | None,
+        headers: dict[str, str],
+    ) -> tuple[http.client.HTTPResponse, bytes]:
+        """Send a request, and return the response with its body."""
         connected = False
         try:
             connection.connect()
             connected = True
-            if self.receipt is not None:
-                self.receipt.hold_connection(connection.sock)
             if self.token:
                 self._challenge(connection, base, self.token)
-            connection.request(method, base + path, raw, headers)
+            connection.request(method, target, raw, headers)
             with (
                 connection.getresponse() as response
             ):  # which keeps the socket open until it is closed
-                content = response.read(_MAX_RESPONSE + 1)
+                return response, response.read(_MAX_RESPONSE + 1)
         except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "strerror", None) or error
             failure = ServiceUnavailableError(f"Cannot reach Answerback at {self.url}: {why}.")
             failure.may_have_acted = connected
             raise failure from error
-        finally:
-            connection.close()
+
+    def _read(
+        self, response: http.client.HTTPResponse, content: bytes, hook: str | None
+    ) -> Response:
+        """Return a response that is not a refusal."""
         self._check_up(response.status)
         if response.status == HTTPStatus.UNAUTHORIZED:
             raise self._wrong_token("is not set")

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -25,11 +25,11 @@ from answerback_agents.bridges.ask_people import (
 )
 from answerback_agents.bridges.frame import Report
 from answerback_agents.bridges.late_answers import LateAnswerSource, LateAnswerText
+from answerback_agents.bridges.outcome_reports import OutcomeReports
 from answerback_agents.bridges.pending_requests import PendingRequests
 from answerback_agents.pipe.json_rpc import as_object, parse_message
 from answerback_agents.pipe.origins import Folders
-from answerback_agents.pipe.service_calls import DeliveryReceipt, ServiceUnavailableError
-from answerback_client import Ask, ClientError
+from answerback_client import Ask, ClientError, UnreachableError
 from answerback_hosts.codex.app_server_answers import (
     ELICITATION,
     PERMISSIONS,
@@ -79,10 +79,11 @@ class CodexBridge:
         """Makes request ids unique: a server restarts its count of requests each time that it starts."""
         self._tasks = asyncio.TaskGroup()
         self._pending = PendingRequests(self.people, self._tasks)
-        self._receipts: dict[str, DeliveryReceipt] = {}
-        """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
-        self._unresolved: dict[str, Ask] = {}
+        self._carried: dict[str, Sequence[str]] = {}
+        """The late answers in the client's requests, by request, until Codex has accepted it."""
+        self._unresolved: dict[str, str] = {}
         """The answered questions, by request, until Codex reports that it has the answer."""
+        self._reports = OutcomeReports(self.people, self._tasks)
         self._items = AnnouncedItems()
         self._capabilities = ClientCapabilities()
         self._folders = Folders()
@@ -95,18 +96,13 @@ class CodexBridge:
         of the thread.
         """
         await self.people.withdraw_stale_asks([], is_needed_by_its_run)
-        try:
-            async with self._tasks:
-                from_client = self._tasks.create_task(self._relay_from_client(client))
-                async for line in server:
-                    self._relay_from_server(line)
-                from_client.cancel()
-                self._pending.end()
-                for receipt in self._receipts.values():
-                    receipt.abandon()
-        finally:
-            for ask in self._unresolved.values():
-                await self.people.return_at_end(ask)
+        async with self._tasks:
+            from_client = self._tasks.create_task(self._relay_from_client(client))
+            async for line in server:
+                self._relay_from_server(line)
+            from_client.cancel()
+            self._pending.end()
+            await self._reports.end()
 
     async def _relay_from_client(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
@@ -116,7 +112,8 @@ class CodexBridge:
                     self.to_server(_encode_line({**message, "params": announced}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
                     late_answers = None
-                    with suppress(ServiceUnavailableError):  # the next turn fetches them
+                    await self._reports.wait()
+                    with suppress(UnreachableError):  # the next turn fetches them
                         late_answers = await self.late_answers.fetch(thread)
                     self.to_server(
                         line
@@ -131,7 +128,7 @@ class CodexBridge:
         params = as_object(message["params"])
         context: Json = {**as_object(params.get("additionalContext"))}
         context[_CONTEXT_SOURCE] = {"kind": "application", "value": late_answers.text}
-        self._receipts[json.dumps(message.get("id"))] = late_answers.receipt
+        self._carried[json.dumps(message.get("id"))] = late_answers.ask_ids
         return _encode_line({**message, "params": {**params, "additionalContext": context}})
 
     def _relay_from_server(self, line: bytes) -> None:
@@ -141,14 +138,13 @@ class CodexBridge:
             ):
                 self._forward(request_id, method, call, line)
             case {"method": "serverRequest/resolved", "params": {"requestId": request_id}} if (
-                self._pending.mark_gone(key := json.dumps(request_id))
-                or self._unresolved.pop(key, None) is not None
+                self._pending.mark_gone(key := json.dumps(request_id)) or self._resolve(key)
             ):
                 pass
             case {"id": str(request_id)} if request_id.startswith(self._run):
                 pass  # the response to a request of our own
             case {"id": request_id}:
-                self._settle_receipt(request_id, message)
+                self._settle_carried(request_id, message)
                 self._note_folder(message.get("result"))
                 self.to_client(line)
             case _:
@@ -171,12 +167,19 @@ class CodexBridge:
         if isinstance(result, dict) and isinstance(thread := result.get("thread"), dict):
             self._folders.remember(thread.get("id"), thread.get("cwd", result.get("cwd")))
 
-    def _settle_receipt(self, request_id: JsonValue, response: Json) -> None:
-        """Confirm the late answers in a request that Codex accepted; release them if Codex refused it."""
-        if "method" not in response and (
-            receipt := self._receipts.pop(json.dumps(request_id), None)
-        ):
-            receipt.abandon() if "error" in response else receipt.confirm()
+    def _settle_carried(self, request_id: JsonValue, response: Json) -> None:
+        """Acknowledge the late answers in a request that Codex accepted, and return those in one that it refused."""
+        if "method" in response:
+            return
+        if (carried := self._carried.pop(json.dumps(request_id), None)) is not None:
+            self._reports.start(carried, taken="error" not in response)
+
+    def _resolve(self, key: str) -> bool:
+        """Acknowledge the answer to a question that Codex has taken; returns whether there was one."""
+        ask_id = self._unresolved.pop(key, None)
+        if ask_id is not None:
+            self._reports.start([ask_id])
+        return ask_id is not None
 
     def _forward(self, request_id: JsonValue, method: str, call: _Call, line: bytes) -> None:
         key, params = json.dumps(request_id), call.arguments
@@ -186,8 +189,10 @@ class CodexBridge:
                 self._interrupt(params)
             self.to_server(_encode_line({"id": request_id, **answer_of(method, ask)}))
             if method == QUESTION:
-                self._unresolved[key] = ask
-            elif params.get("turnId") is not None and (text := words_for_model(ask)) is not None:
+                self._unresolved[key] = ask.id
+                return
+            self._reports.start([ask.id])  # Codex does not say that it has it
+            if params.get("turnId") is not None and (text := words_for_model(ask)) is not None:
                 self._steer(params, text)
 
         def refused(error: ClientError) -> None:

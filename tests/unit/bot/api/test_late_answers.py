@@ -264,6 +264,66 @@ async def test_a_client_killed_while_waiting_gets_the_outcome_when_it_reconnects
     assert await ids(api) == []
 
 
+ACKNOWLEDGES = {"Prefer": "acknowledge"}
+
+
+async def acknowledge(api: Served, *ask_ids: str, **headers: str) -> list[str]:
+    """Acknowledge outcomes; returns the ids of those that count."""
+    body = {"asks": ask_ids}
+    async with api.http.post("/v1/acknowledgements", json=body, headers=headers) as response:
+        assert response.status == 200, await response.text()
+        return list((await response.json())["asks"])
+
+
+@pytest.mark.rule("LATE-12")
+@pytest.mark.parametrize("path", ["/v1/asks/{id}", "/v1/answers"])
+async def test_a_client_that_acknowledges_has_an_outcome_only_once_it_says_so(
+    api: Served, path: str
+) -> None:
+    ask = await answered_ask(api)
+    client = Raw(api)
+    client.send(path.format(id=ask["id"]), "Prefer: acknowledge")
+    await client.arrived()
+    assert f"Answerback-Outcomes: {ask['id']}\r\n".encode() in client.socket.recv(65536)
+    client.send("/healthz")
+    await client.arrived()
+    assert await ids(api, **ACKNOWLEDGES) == [], "it may be acknowledged yet"
+    client.close()  # it has read everything, and passed nothing on
+
+    async def again() -> bool:
+        return await ids(api, **ACKNOWLEDGES) == [ask["id"]]
+
+    await until(again)
+    assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["collected_at"] is None
+    assert await acknowledge(api, ask["id"]) == [ask["id"]]
+    assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["collected_at"] is not None
+    assert await ids(api, "?after=0") == []
+
+
+@pytest.mark.rule("LATE-12")
+async def test_only_outcomes_of_the_agents_own_asks_can_be_acknowledged(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await answered_ask(api, headers=api.bearer("bot"))
+        unanswered = await api.asked(QUICK, headers=api.bearer("bot"))
+        assert await acknowledge(api, ask["id"], **api.bearer("other")) == []
+        named = (unanswered["id"], "ask_0")
+        assert await acknowledge(api, *named, **api.bearer("bot")) == []
+        assert await ids(api, **api.bearer("bot")) == [ask["id"]]
+
+
+@pytest.mark.rule("LATE-12")
+async def test_an_outcome_that_is_returned_is_listed_without_waiting_for_an_acknowledgement(
+    api: Served,
+) -> None:
+    ask = await answered_ask(api)
+    path = f"/v1/asks/{ask['id']}"
+    assert (await api.get(path, **ACKNOWLEDGES))[0] == 200
+    assert await ids(api) == []
+    async with api.http.post(f"{path}/undelivered") as response:
+        assert response.status == 200
+    assert await ids(api) == [ask["id"]]
+
+
 async def outcomes_saved(api: Served) -> None:
     """Wait until reported outcomes are saved, or saving them has failed."""
 
@@ -374,7 +434,7 @@ async def test_a_call_that_was_cancelled_reports_nothing_that_it_learns_afterwar
     tracker = ResponseTracker(service.late_answer_tracker, never_sent)
     undoing = tracker.undo_seen()
     tracker.add_outcome(stored)
-    assert not tracker.has_outcomes
+    assert not tracker.outcomes
     await tracker.save_seen()
     await undoing
     assert await ids(api) == [stored.id]

@@ -12,6 +12,7 @@ from aiohttp import web
 from answerback.http import response_arrival
 from answerback.http.response_arrival import (
     ArrivalTracker,
+    AwaitedAcknowledgement,
     ResponseArrival,
     is_acknowledged,
 )
@@ -23,7 +24,6 @@ class Request:
 
     def __init__(self, transport: asyncio.WriteTransport | None) -> None:
         self.transport = transport
-        self.protocol = object()
 
 
 def request_on(transport: asyncio.WriteTransport | None) -> web.BaseRequest:
@@ -76,3 +76,18 @@ async def test_a_response_is_lost_if_its_connection_closed_before_it_was_sent() 
     assert arrival.is_read is False
     assert not await arrival.wait_until_received()
     assert not watching._tracked
+
+
+@pytest.mark.rule("LATE-12")
+async def test_an_acknowledgement_is_awaited_only_for_a_while() -> None:
+    given_up = asyncio.Event()
+    AwaitedAcknowledgement(given_up.set, seconds=0.0)
+    async with asyncio.timeout(WAIT):
+        await given_up.wait()
+
+
+@pytest.mark.rule("LATE-12")
+async def test_nothing_is_awaited_from_a_connection_that_closed_before_the_response() -> None:
+    given_up = asyncio.Event()
+    ArrivalTracker().await_acknowledgement(request_on(None), given_up.set)
+    assert given_up.is_set()

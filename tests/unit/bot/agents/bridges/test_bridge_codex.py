@@ -283,7 +283,7 @@ async def test_a_refused_request_that_codex_already_resolved_goes_to_nobody() ->
     received: list[str] = []
     async with AsyncClient("http://127.0.0.1:1") as client:
         people = Refusing(client, {"bridge": "codex"}, None)
-        late = LateAnswerSource("http://127.0.0.1:1", None)
+        late = LateAnswerSource(client)
         made = app_server.CodexBridge(people, late, relayed.append, relayed.append, received.append)
         await made.run(nothing(), says())
     assert (relayed, received) == ([], [])

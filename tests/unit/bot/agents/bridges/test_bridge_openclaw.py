@@ -71,12 +71,12 @@ async def bridging(service: Served, openclaw: Openclaw, device: Device) -> Async
     lines: list[str] = []
     before = len(openclaw.introductions)
     async with (
-        AsyncClient(service.url, patience=math.inf) as client,
+        AsyncClient(service.url, patience=math.inf, acknowledges=False) as client,
         aiohttp.ClientSession() as http,
     ):
         gateway = OpenclawGateway(http, openclaw.url, TOKEN, device)
         people = RequestAsker(client, {"bridge": "openclaw", "server": openclaw.url}, None)
-        bridge = OpenclawBridge(gateway, people, LateAnswerSource(service.url, None), lines.append)
+        bridge = OpenclawBridge(gateway, people, LateAnswerSource(client), lines.append)
         running = asyncio.create_task(bridge.run())
         try:
             await openclaw.connected(before + 1)

@@ -69,13 +69,13 @@ async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[st
     lines: list[str] = []
     before = opencode.connections
     async with (
-        AsyncClient(service.url, patience=math.inf) as client,
+        AsyncClient(service.url, patience=math.inf, acknowledges=False) as client,
         aiohttp.ClientSession() as http,
     ):
         server = OpencodeServer(http, opencode.url)
         people = RequestAsker(client, {"bridge": "opencode", "server": opencode.url}, None)
         running = asyncio.create_task(
-            OpencodeBridge(server, people, LateAnswerSource(service.url, None), lines.append).run()
+            OpencodeBridge(server, people, LateAnswerSource(client), lines.append).run()
         )
         try:
             await opencode.connected(before + 1)
@@ -327,7 +327,7 @@ async def test_a_request_answered_while_a_bridge_catches_up_is_left_alone() -> N
 
     async with AsyncClient("http://127.0.0.1:1") as client, aiohttp.ClientSession() as http:
         people = RequestAsker(client, {"bridge": "opencode"}, None)
-        late = LateAnswerSource("http://127.0.0.1:1", None)
+        late = LateAnswerSource(client)
         bridge = OpencodeBridge(OpencodeServer(http, "http://127.0.0.1:1"), people, late, print)
         await bridge._handle_missing("r1")
         await bridge.pending.drop("r1")
@@ -425,7 +425,7 @@ async def refusal(client: AsyncClient, url: str) -> str:
         people = RequestAsker(client, {"bridge": "opencode", "server": url}, None)
         with pytest.raises(ExceptionGroup) as raised:
             await OpencodeBridge(
-                OpencodeServer(http, url), people, LateAnswerSource(url, None), print
+                OpencodeServer(http, url), people, LateAnswerSource(client), print
             ).run()
     (error,) = raised.value.exceptions
     return str(error)

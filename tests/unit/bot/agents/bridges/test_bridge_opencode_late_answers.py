@@ -11,10 +11,8 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.ports.late_answers import LateAnswerQuery
-from answerback_agents.bridges.ask_people import RequestAsker
-from answerback_agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
+from answerback_client import Answers, AsyncClient, UnreachableError
 from answerback_client import Ask as Answered
-from answerback_client import AsyncClient
 from tests.fakes.opencode import Opencode
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
@@ -128,26 +126,15 @@ async def test_what_is_answered_while_opencode_restarts_becomes_a_prompt(
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
-@pytest.mark.parametrize("is_killed", [False, True])
 async def test_a_bridge_that_ends_while_opencode_is_down_keeps_no_answer(
-    service: Served, opencode: Opencode, monkeypatch: pytest.MonkeyPatch, is_killed: bool
+    service: Served, opencode: Opencode
 ) -> None:
-    returned = asyncio.Event()
-    return_answer = RequestAsker.return_answer
-
-    async def return_once(people: RequestAsker, ask: Answered) -> None:
-        if not (returned.is_set() and is_killed):
-            await return_answer(people, ask)
-        returned.set()
-
-    monkeypatch.setattr(RequestAsker, "return_answer", return_once)
     async with bridging(service, opencode):
         ask = await asked(service, opencode)
         await opencode.stop()
         opencode.forget()
         await service.act(ask, **YES)
-        async with asyncio.timeout(WAIT):
-            await returned.wait()
+        await service.wait_for_waiters(ask, 0)
     await opencode.start()
     async with bridging(service, opencode):
         assert ask.id in await prompted(opencode)
@@ -215,14 +202,14 @@ async def test_late_answers_wait_for_a_service_that_restarts_while_the_bridge_ca
         ask = await asked(service, opencode)
     opencode.forget()
     await service.act(ask, **YES)
-    call, failures = ServiceCalls.call, iter(range(1))
+    look_up, failures = AsyncClient.answers, iter(range(1))
 
-    def restarting(*given: Any, **more: Any) -> Response:
+    async def restarting(client: AsyncClient, *given: Any, **more: Any) -> Answers:
         for _ in failures:
-            raise ServiceUnavailableError("Cannot reach Answerback.")
-        return call(*given, **more)
+            raise UnreachableError("Cannot reach Answerback.")
+        return await look_up(client, *given, **more)
 
-    monkeypatch.setattr(ServiceCalls, "call", restarting)
+    monkeypatch.setattr(AsyncClient, "answers", restarting)
     async with bridging(service, opencode):
         assert ask.id in await prompted(opencode)
 
