@@ -10,7 +10,7 @@ from answerback.ports.account_links import LinkDesk
 from answerback.ports.commands import COMMAND
 from answerback_base.sanitize import one_line
 from answerback_web import render, responses
-from answerback_web.site import Site
+from answerback_web.site import RemovableRow, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
 
@@ -42,11 +42,13 @@ class AccountPages(VisitorPages):
             home=self._home(visitor),
             you=render.visitor_line(person, self._site.labels),
             who=_name_of(person),
-            links=await self._desk.list_of(person),
+            rows=[
+                RemovableRow(each.id, f"{_name_of(each.account)} ({each.id})", each.at)
+                for each in await self._desk.list_of(person)
+            ],
             command="" if started is None or by else f"/{COMMAND} link {started.code}",
             typed_by=by and _name_of(by),
             typed_id=by and account_id(by),
-            name_of=_name_of,
             error=error,
         )
         return responses.page_response(body, status)

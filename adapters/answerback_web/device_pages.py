@@ -9,6 +9,7 @@ from typing import Final
 from aiohttp import web
 
 from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
 from answerback.core.person import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.agent_tokens import SignIn, SignInDesk, SignInRefusal, SignInState
@@ -20,7 +21,7 @@ from answerback.presentation.sign_in_text import (
 )
 from answerback_web import render, responses
 from answerback_web.parse import Post
-from answerback_web.site import Site
+from answerback_web.site import RemovableRow, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, VisitorPages, Visitors
 
 logger = logging.getLogger(__name__)
@@ -135,21 +136,22 @@ class DevicePages(VisitorPages):
         status: int = 200,
     ) -> web.Response:
         labels, agents = self._site.labels, await self._desk.list_for(self._whose(visitor))
+        everyones = visitor.is_operator
         lines = [] if asking is None else request_lines(asking, self._desk.terms(), labels)
-        owners = [each.owner.name or each.owner.user_id for each in agents]
+        rows = [(each.name, agent_row(each, labels), each.owner) for each in agents]
         body = self._site.render_template(
             "device",
             root=_ROOT,
             home=self._home(visitor),
             you=render.visitor_line(visitor.person, labels),
-            is_operator=visitor.is_operator,
+            is_operator=everyones,
             asking=asking,
             lines=lines,
             said=said,
             error=error,
-            agents=[
-                (each.name, agent_row(each, labels), owner)
-                for each, owner in zip(agents, owners, strict=True)
+            rows=[
+                RemovableRow(name, f"{text} {_owned_by(owner, labels)}" if everyones else text)
+                for name, text, owner in rows
             ],
         )
         return responses.page_response(body, status)
@@ -158,3 +160,7 @@ class DevicePages(VisitorPages):
     def _whose(visitor: Visitor) -> Person | None:
         """Return whose agents a visitor sees; the operator sees everyone's."""
         return None if visitor.is_operator else visitor.person
+
+
+def _owned_by(owner: Person, labels: Labels) -> str:
+    return labels.agent_owner.format(name=owner.name or owner.user_id)

@@ -14,7 +14,7 @@ from answerback.http.service_workers import OWN_WORKER, removal_response
 from answerback.ports.push import NewSubscription, PushDesk
 from answerback.ports.surface import Acted, Actor
 from answerback_web import push_text, render, responses
-from answerback_web.site import NAME, Site
+from answerback_web.site import NAME, RemovableRow, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
 _ICONS: Final = (("icon-192.png", "192x192"), ("icon-512.png", "512x512"))
@@ -77,8 +77,9 @@ class PushPages(VisitorPages):
         home = self._home(visitor)
         devices = await self._desk.list_for(visitor.person.user_id)
         you = render.visitor_line(visitor.person, self._site.labels)
+        rows = [RemovableRow(each.id, each.device or each.id, each.at) for each in devices]
         body = self._site.render_template(
-            "devices", root="../../", home=home, devices=devices, you=you
+            "devices", root="../../", home=home, rows=rows, you=you, error=None
         )
         return responses.page_response(body)
 

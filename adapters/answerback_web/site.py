@@ -34,6 +34,16 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
+class RemovableRow:
+    """A row of a page's list of what a person can remove: a device, an account, an agent."""
+
+    id: str
+    text: str
+    at: float | None = None
+    """Since when it is there; None if that is not shown."""
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """The context that the handlers of all pages share."""
 
@@ -122,7 +132,7 @@ class Site:
         self, status: int, message: str, *, root: str, home: str | None
     ) -> web.Response:
         """Return a page with one message; ``home`` is the visitor's inbox, if they have one."""
-        title = self.labels.inbox_title if home is not None else "Answerback"
+        title = self.labels.page_not_found if status == 404 else self.labels.page_problem
         body = self.render_template("notice", root=root, home=home, title=title, message=message)
         return responses.page_response(body, status)
 

@@ -279,6 +279,8 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     link_invalid: str = (
         "This link is invalid or has been revoked. Ask for a new personal link, or enter your key."
     )
+    page_not_found: str = "Page not found"
+    page_problem: str = "That did not work"
     page_missing: str = "This page does not exist, or its question is gone."
 
     # private notes to one person
