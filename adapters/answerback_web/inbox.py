@@ -148,8 +148,11 @@ class Inbox:
         left = await self._decide_ticked(visitor.person, post)
         if left == 0:
             return responses.see_other(str(self._visitors.inbox_name(visitor)))
-        notice = self._site.labels.batch_left.format(count=left)
+        labels = self._site.labels
         named = await self._name_left(visitor, post.all_values("ask"))
+        notice = (labels.batch_left_named if len(named) == left else labels.batch_left).format(
+            count=left
+        )
         return await self._inbox_page(request, visitor, links, notice=notice, left_over=named)
 
     async def _name_left(self, visitor: Visitor, ticked: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, RecordEntry
+from answerback.core.ask import Ask, Reason, RecordEntry
 from answerback.core.labels import Labels
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Source
@@ -56,6 +56,9 @@ def _contents(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, str | 
     if entry.kind == "answered":
         said, raw = (None, None) if ask.erased_at else _answer(entry, ask, labels)
         return _answer_title(entry.body, labels), said, raw
+    if entry.kind == "cancelled":
+        reason = entry.body.get("reason")  # why the form ended is said by the line of its end
+        return labels.record_unanswered, None, None if reason == Reason.USER else reason
     title, value = _title_and_value(entry, ask, labels)
     is_said = value is not None and not isinstance(value, dict)
     return title, *((as_text(value), None) if is_said else (None, value))
@@ -108,7 +111,6 @@ def _titles(labels: Labels) -> Mapping[str, tuple[str, str]]:
         "postponed": (labels.answer_later, ""),
         "confirmed": (labels.record_confirmed, ""),
         "objected": (labels.record_objected, "text"),
-        "cancelled": (labels.record_unanswered, "reason"),
         "clarify": (labels.record_asked_back, "text"),
         "context": (labels.record_explained, "text"),
     }

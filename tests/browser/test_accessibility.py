@@ -16,6 +16,7 @@ from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from tests.browser.conftest import page_of, tab
+from tests.browser.inbox_states import INBOX_STATES
 from tests.browser.kinds import KINDS
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.browser.test_form_rows import GIVEN, ROWS
@@ -201,6 +202,7 @@ STATES: Final[dict[str, State]] = {
     "the history, with a mistake": at(f"{INBOX}/history?since=x"),
     "no such page": at("/a/nothing", some=False),
     **KINDS,
+    **INBOX_STATES,
 }
 
 

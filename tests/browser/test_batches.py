@@ -9,6 +9,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from answerback.core.ask import Ask
+from answerback.core.labels import Labels
 from tests.browser.conftest import settled, tab
 from tests.browser.site import INBOX, Site
 
@@ -17,6 +18,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="session"),
     pytest.mark.rule("BATCH-4"),
 ]
+LABELS = Labels()
 NARROW: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "color_scheme": "dark"}
 
 
@@ -51,6 +53,27 @@ async def test_what_is_ticked_is_counted_also_without_scripts(
             assert f"{number} selected:" in "".join(await shown_texts(page))
         await box(page, asks[0]).uncheck()
         assert "2 selected:" in "".join(await shown_texts(page))
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_what_a_row_does_not_show_whole_is_offered_for_denying_alone(
+    browser: Browser, web_site: Site, scripts: bool
+) -> None:
+    short = await approval(web_site, "make")
+    long = await approval(web_site, "\n".join(f"make {n}" for n in range(50)))
+    async with tab(browser, java_script_enabled=scripts) as page:
+        await page.goto(web_site.url + INBOX)
+        await settled(page)
+        allow = page.locator("#batch").get_by_role("button", name=LABELS.allow_once)
+        why = page.get_by_text(LABELS.batch_only_deny)
+        await box(page, short).check()
+        await expect(allow).to_be_visible()
+        await expect(why).to_be_hidden()
+        await box(page, long).check()
+        await expect(allow).to_be_hidden()
+        await expect(why).to_be_visible()
+        await box(page, long).uncheck()
+        await expect(allow).to_be_visible()
 
 
 async def test_allowing_stands_out_among_what_is_ticked(browser: Browser, web_site: Site) -> None:

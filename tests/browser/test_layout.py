@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ from playwright.async_api import Browser, expect
 from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.labels import Labels
 from tests.browser import kinds
-from tests.browser.conftest import tab
+from tests.browser.conftest import settled, tab
 from tests.browser.kinds import KINDS, SHELL, permission
 from tests.browser.site import INBOX, Site, site
+from tests.fakes.push_service import PushBrowser
+from tests.unit.adapters.web.examples import CLAUDE
+from tests.unit.adapters.web.push_support import push_rig
 from tests.unit.adapters.web.test_people import ALICES, KEYS
 
 pytestmark = [
@@ -126,6 +131,7 @@ async def test_an_address_of_no_page_is_answered_by_a_page_that_says_so(
 ) -> None:
     async with tab(browser) as page:
         response = await page.goto(web_site.url + path)
+        await expect(page.locator("h1")).to_have_text(LABELS.page_not_found)
         assert response is not None
         assert response.status == 404
         await expect(page.get_by_text(LABELS.page_missing)).to_be_visible()
@@ -145,6 +151,80 @@ async def test_the_accounts_have_the_frame_of_the_inbox_and_say_that_there_are_n
         assert found.response["violations"] == []
         await page.get_by_role("link", name=LABELS.inbox_waiting).click()
         await expect(page.locator("h1")).to_have_text(LABELS.inbox_title)
+
+
+async def test_the_devices_have_the_frame_of_the_inbox_and_say_that_there_are_none(
+    browser: Browser, tmp_path: Path
+) -> None:
+    async with push_rig(tmp_path) as rig, tab(browser, **PHONE) as page:
+        await page.goto(f"{rig.inbox()}/devices")
+        await expect(page.get_by_text(LABELS.devices_none)).to_be_visible()
+        form = PushBrowser("https://push.example/1").form
+        assert await rig.post(f"{rig.inbox()}/devices", form) == 204
+        await page.reload()
+        await expect(page.get_by_role("button", name=LABELS.remove)).to_be_visible()
+        name = await page.locator(".devices form > span").bounding_box()
+        assert name is not None
+        assert name["width"] > PHONE["viewport"]["width"] / 2
+        assert await page.evaluate(SMALL) == []
+        found = await Axe().run(page)
+        assert found.response["violations"] == []
+        await page.get_by_role("link", name=LABELS.inbox_waiting).click()
+        await expect(page.locator("h1")).to_have_text(LABELS.inbox_title)
+
+
+async def test_the_buttons_that_decide_are_of_one_height(browser: Browser, web_site: Site) -> None:
+    ask = await permission(web_site, ("ExitPlanMode", {"plan": kinds.PLAN}))
+    async with tab(browser, **PHONE) as page:
+        await page.goto(web_site.page(ask))
+        boxes = [await each.bounding_box() for each in await page.locator(".two button").all()]
+        assert len(boxes) == 2
+        assert len({(box["y"], box["height"]) for box in boxes if box is not None}) == 1
+
+
+async def test_a_long_plan_is_shown_whole_and_what_decides_stays_in_sight(
+    browser: Browser, web_site: Site
+) -> None:
+    plan = "\n".join(f"{n}. Step {n}" for n in range(1, 100))
+    ask = await permission(web_site, ("ExitPlanMode", {"plan": plan}))
+    async with tab(browser, **PHONE) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await expect(page.locator(".cut")).to_have_count(0)
+        await expect(page.locator(".two button").first).to_be_in_viewport()
+
+
+async def test_of_two_buttons_that_would_send_the_same_one_is_shown(
+    browser: Browser, web_site: Site
+) -> None:
+    question = {**CLAUDE["questions"][0], "multiSelect": True}
+    ask = await web_site.ask(name="AskUserQuestion", arguments={"questions": [question]})
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        plain = page.get_by_role("button", name=LABELS.answer, exact=True)
+        await expect(plain).to_be_visible()
+        await page.get_by_label("Something else…").check()
+        await expect(plain).to_be_hidden()
+        await page.locator("#other").fill("SQLite")
+        await page.get_by_role("button", name=f"{LABELS.answer}: Something else…").click()
+        await expect(page.locator(".ended")).to_be_visible()
+    (answer,) = (await web_site.stored(ask)).walk.answers
+    assert answer.value == "SQLite"
+
+
+async def test_a_time_of_today_is_shown_without_its_date(browser: Browser, web_site: Site) -> None:
+    ask = await permission(web_site, SHELL)
+    year = str(datetime.fromtimestamp(ask.created_at, UTC).year)
+    async with tab(browser, timezone_id="UTC") as page:
+        await page.clock.set_fixed_time(ask.created_at)
+        await page.goto(web_site.page(ask))
+        time = page.locator(".asks time")
+        await expect(time).to_have_attribute("title", re.compile(year))
+        assert year not in await time.inner_text()
+        await page.clock.set_fixed_time(ask.created_at + 200_000)
+        await page.reload()
+        await expect(time).to_contain_text(year)
 
 
 async def test_the_history_has_nothing_that_is_open(browser: Browser, web_site: Site) -> None:

@@ -13,6 +13,7 @@ from tests.browser.site import Site
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 LABELS = Labels()
+OWN = f"{LABELS.answer}: {LABELS.other}"
 UNTICKED = LABELS.other_unticked.format(other=LABELS.other)
 OPTIONS = [
     {"label": label, "description": f"about {label}"} for label in ("Alpha", "Beta", "Gamma")
@@ -46,7 +47,7 @@ async def test_ticks_stay_alongside_free_text_or_the_page_says_that_it_replaces_
         await expect(page.get_by_text(UNTICKED).first).to_be_visible()
         await settled(page)
         await other.check()
-        await page.get_by_role("button", name=LABELS.answer, exact=True).click()
+        await page.get_by_role("button", name=OWN).click()
         await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
     ended = await web_site.stored(ask)
     assert ended.status is Status.ANSWERED
@@ -67,7 +68,7 @@ async def test_in_a_list_something_else_opens_on_demand(
         await page.goto(web_site.page(ask))
         await settled(page)
         other = page.get_by_role("checkbox" if several else "radio", name=LABELS.other)
-        own = page.get_by_role("button", name=f"{LABELS.answer}: {LABELS.other}")
+        own = page.get_by_role("button", name=OWN)
         await expect(page.locator("#other")).to_be_hidden()
         await expect(own).to_be_hidden()
         await page.get_by_role("checkbox" if several else "radio", name="Alpha").check()
@@ -99,7 +100,7 @@ async def test_choosing_something_else_puts_the_cursor_in_its_text(
             await page.keyboard.press("Space")
         await expect(page.locator("#other")).to_be_focused()
         await page.keyboard.type("Zig")
-        await page.get_by_role("button", name=LABELS.answer, exact=True).click()
+        await page.get_by_role("button", name=OWN).click()
         await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
 
 

@@ -357,9 +357,11 @@
     undo.prepare();
     drafts.prepare();
     for (const time of document.querySelectorAll("time")) {
-      const text = new Date(time.dateTime).toLocaleString([], time.matches(".clock") ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
-      if (time.matches(".local")) time.textContent = text;
-      else time.title = text;
+      const at = new Date(time.dateTime);
+      const whole = at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+      const isClock = time.matches(".clock") || (!time.matches(".dated") && at.toDateString() === new Date().toDateString());
+      if (time.matches(".local")) time.textContent = isClock ? at.toLocaleTimeString([], { timeStyle: "short" }) : whole;
+      time.title = whole;
     }
     for (const hint of document.querySelectorAll(".keys, .copy")) hint.hidden = false;
     document.getElementById("main").classList.add("keyed");

@@ -14,6 +14,10 @@ class DecisionLabels(FrozenModel):
     allow_several: str = "Allow several…"
     deny_several: str = "Deny several…"
     batch_open: str = "Too long for this list. Open it to allow it."
+    batch_only_deny: str = (
+        "Not all of what is selected is shown whole: it can only be denied together."
+    )
+    batch_left_named: str = "Not decided ({count}):"
     batch_selected: str = "{count} selected:"
     select_all: str = "Select all"
     sending: str = "Sending…"

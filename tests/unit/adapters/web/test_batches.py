@@ -69,7 +69,7 @@ async def test_what_is_ticked_is_decided_and_nothing_else(
     page = await press(visitor, page, do, *asks[:2])
     assert await decisions(shared, *asks) == [[value], [value], []]
     assert ticks(page) == [f"{asks[2].id}:1"]
-    assert LABELS.batch_left.format(count=1) not in page.text
+    assert LABELS.batch_left_named.format(count=1) not in page.text
 
 
 async def test_what_a_row_does_not_show_whole_is_denied_but_never_allowed(
@@ -81,7 +81,7 @@ async def test_what_a_row_does_not_show_whole_is_denied_but_never_allowed(
     assert page.text.count(LABELS.batch_open) == 1
     page = await press(visitor, page, "allow_once", long, short)
     assert await decisions(shared, long, short) == [[], ["allow"]]
-    assert LABELS.batch_left.format(count=1) in page.text
+    assert LABELS.batch_left_named.format(count=1) in page.text
     headline = long.form.questions[0].text
     assert LABELS.batch_left_cut.format(what=headline) in page.text
     await press(visitor, page, "deny", long)
@@ -147,7 +147,7 @@ async def test_an_unknown_button_and_another_sites_post_decide_nothing(
     ask = await approval(shared, "ls")
     page = await visitor.open(INBOX)
     page = await press(visitor, page, "allow_always", ask)
-    assert LABELS.batch_left.format(count=1) in page.text
+    assert LABELS.batch_left_named.format(count=1) in page.text
     chosen = [("ask", f"{ask.id}:1")]
     foreign = {"Origin": "https://evil.example"}
     page = await visitor.press(page, INBOX, "allow_once", chosen, headers=foreign)
@@ -183,5 +183,5 @@ async def test_a_database_that_fails_at_one_ask_stops_no_other(
 
     monkeypatch.setattr(type(shared.service), "apply", failing)
     page = await press(visitor, page, "allow_once", *asks)
-    assert LABELS.batch_left.format(count=1) in page.text
+    assert LABELS.batch_left_named.format(count=1) in page.text
     assert await decisions(shared, *asks) == [[], ["allow"]]

@@ -128,6 +128,7 @@ async def test_the_inbox_says_who_would_do_what_in_which_project(
         "Fill this in",
         "just now",
         "Your name · n · on · kind · tags",
+        LABELS.batch_only_deny,  # which the style sheet hides where nothing such is ticked
         LABELS.allow_once,
         LABELS.deny,
     ]
