@@ -9,10 +9,9 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aiohttp import web
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import Field, JsonValue
 
 from answerback.api.operation import Call, json_bytes_response, json_response
@@ -21,6 +20,9 @@ from answerback.core.errors import ProblemError
 from answerback.dialects import tool_definitions as definitions
 from answerback.dialects.tool_definitions import Format
 from answerback.service.json_bodies import dump_json
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 _HERE: Final = Path(__file__).parent
 
@@ -63,6 +65,8 @@ API_DOCS: Final = web.AppKey("api_docs", ApiDocs)
 
 
 def _template() -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # few ask for the page
+
     environment = Environment(
         loader=FileSystemLoader(_HERE),
         autoescape=True,

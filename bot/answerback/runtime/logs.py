@@ -7,20 +7,24 @@ error's type is kept, because its message quotes the request.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Final, Literal
-
-import structlog
-from structlog.types import EventDict, Processor
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, Literal
 
 from answerback.runtime.plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from structlog.types import EventDict
 
 _QUOTES_REQUESTS: Final = "aiohttp.server"
 _VERBOSE: Final = ("asyncio", "mcp")
 """Libraries that log a lot at level "info"; like the surfaces' libraries, they log from "warning" up."""
+_STANDARD: Final = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"})
+"""The attributes of a record that are not its context."""
 
 
 def configure_logging(level: str, form: Literal["console", "json"] | None) -> None:
@@ -30,25 +34,8 @@ def configure_logging(level: str, form: Literal["console", "json"] | None) -> No
         form: the format; None: ``console`` on a terminal, otherwise ``json``.
     """
     as_json = form == "json" or (form is None and not sys.stderr.isatty())
-    shared: list[Processor] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.ExtraAdder(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _redact_request_errors,
-    ]
-    renderers: list[Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-        if as_json
-        else [_format_exception, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
-    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
-        )
-    )
+    handler.setFormatter(JsonLines() if as_json else _console_lines())
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -59,6 +46,49 @@ def configure_logging(level: str, form: Literal["console", "json"] | None) -> No
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
     # A library may give each of its loggers the root's level, and at "debug" log what people write.
     handler.addFilter(_QuietLibraries(verbose))
+
+
+class JsonLines(logging.Formatter):
+    """Writes each record as an object of JSON: what happened, its context, when, and an exception with its trace.
+
+    structlog's formatter would write the same. It draws lines for terminals, too, and loads 5 MB of modules for that,
+    which a service whose log is JSON never uses.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).replace(tzinfo=None)
+        event = {
+            "event": record.getMessage(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            **{name: value for name, value in vars(record).items() if name not in _STANDARD},
+            "timestamp": f"{at.isoformat(timespec='microseconds')}Z",
+        }
+        if (error := _exception(record.exc_info)) is not None:
+            if record.name == _QUOTES_REQUESTS:
+                event["error"] = type(error).__name__
+            else:
+                event["exception"] = "".join(traceback.format_exception(error)).rstrip("\n")
+        return json.dumps(event, default=repr)
+
+
+def _console_lines() -> logging.Formatter:
+    import structlog
+
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.ExtraAdder(),
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _redact_request_errors,
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            _format_exception,
+            structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()),
+        ],
+    )
 
 
 class _QuietLibraries(logging.Filter):

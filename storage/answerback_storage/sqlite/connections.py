@@ -20,7 +20,7 @@ from answerback.core.errors import CommitUnknownError, StoreError
 from answerback_storage.rows import concerns_one_row, invalid_text_error
 from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
-from answerback_storage.sqlite.migrations import is_current
+from answerback_storage.sqlite.migrations import create_if_empty, is_current
 from answerback_storage.sqlite.writer_thread import Job
 
 logger = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class Connections:
         try:
             connection = self._connect()
             try:
-                if not is_current(connection):
+                if not (is_current(connection) or create_if_empty(connection)):
                     from answerback_storage.sqlite import migrate
 
                     migrate.recognise(connection, self.path)

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from answerback_storage.sqlite import asks, schema
 
 NAME: Final = "answerback"
 """The name of the set of migrations in the file."""
+_APPLIED: Final = (
+    """CREATE TABLE "_sqlite_migrations" (
+   "id" INTEGER PRIMARY KEY,
+   "migration_set" TEXT,
+   "name" TEXT,
+   "applied_at" TEXT
+)""",
+    """CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
+    ON "_sqlite_migrations" ("migration_set", "name")""",
+)
+"""The table in which sqlite-utils notes what it has applied."""
 
 
 class Migration(NamedTuple):
@@ -57,3 +69,40 @@ def is_current(connection: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError:  # without that table, it says nothing about itself
         return False
     return {name for (name,) in rows} == {migration.name for migration in MIGRATIONS}
+
+
+def create_if_empty(connection: sqlite3.Connection) -> bool:
+    """Apply all migrations to an empty file, as `migrate` would; return False if the file is not empty.
+
+    The first start of a service thus loads no sqlite-utils, which takes 4 MB of memory.
+    """
+    if not _is_empty(connection):
+        return False
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if is_empty := _is_empty(connection):  # no other process has created it meanwhile
+            _create(connection)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.execute("COMMIT")
+    return is_empty
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    return not application and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    for statement in _APPLIED:
+        connection.execute(statement)
+    for name, statements, then in MIGRATIONS:
+        for statement in statements:
+            connection.execute(statement)
+        if then is not None:
+            then(connection)
+        connection.execute(
+            "INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, ?)",
+            (NAME, name, str(datetime.now(UTC))),
+        )

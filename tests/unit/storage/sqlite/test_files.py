@@ -185,10 +185,40 @@ async def test_a_half_written_file_is_refused(path: Path) -> None:
         assert "damaged" in await refusal(path)
 
 
-async def test_a_start_with_nothing_to_migrate_does_not_import_sqlite_utils(path: Path) -> None:
+def schema_of(path: Path) -> list[tuple[str, ...]]:
+    """Return what a file consists of, and what was applied to it."""
+    with closing(sqlite3.connect(path)) as db:
+        tables = db.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY rowid").fetchall()
+        applied = "SELECT id, migration_set, name FROM _sqlite_migrations ORDER BY id"
+        return (
+            tables + db.execute(applied).fetchall() + db.execute("PRAGMA application_id").fetchall()
+        )
+
+
+async def test_a_new_file_is_what_the_migrations_make_of_an_empty_one(
+    path: Path, tmp_path: Path
+) -> None:
     store = SqliteStore(path)
     await store.open()
     await store.close()
+    other = tmp_path / "other.db"
+
+    def migrate() -> None:
+        with closing(sqlite3.connect(other, isolation_level=None)) as db:
+            migrations.apply(Database(db, execute_plugins=False))
+
+    await asyncio.to_thread(migrate)
+    assert schema_of(path) == schema_of(other)
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_a_start_with_nothing_to_migrate_does_not_import_sqlite_utils(
+    path: Path, *, is_new: bool
+) -> None:
+    if not is_new:
+        store = SqliteStore(path)
+        await store.open()
+        await store.close()
     script = f"""
 import asyncio, pathlib, sys
 from answerback_storage.sqlite.store import SqliteStore
