@@ -12,10 +12,16 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Change, Destination, Escalation, Thread
 from answerback.core.escalation import escalate
 from answerback.core.walker import Person
+from answerback.outbox.address_policy import AddressRules
+from answerback.outbox.attempts import DeliverySender
 from answerback.ports.surface import Acted, Actor, RetryLater, Shown
 from answerback.runtime.config import Settings, settings_type
+from answerback.runtime.extensions import Extensions, configured_for
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission, read_submission
+from answerback_webhooks.extension import WebhooksExtension
+from answerback_webhooks.sender import CallbackPolicy, build_callback_policy
+from answerback_webhooks.webhooks import Webhooks
 
 WAIT = 60.0
 """Seconds after which a test stops waiting for an event."""
@@ -29,6 +35,16 @@ def _default_settings() -> Settings:
 def settings_with(**tables: object) -> Settings:
     """Return settings with these validated tables; the others have their defaults, which all tests share."""
     return _default_settings().model_copy(update=tables)
+
+
+STORES_WEBHOOKS = Webhooks(CallbackPolicy(AddressRules(()), {}), DeliverySender([]))
+"""The extension of webhooks for services whose webhooks are not sent."""
+
+
+def webhooks(settings: Settings) -> Extensions:
+    """Return the extension that sends webhooks as it runs with these settings, though it sends none."""
+    policy = build_callback_policy(configured_for(settings, WebhooksExtension()))
+    return Extensions({"webhooks": Webhooks(policy, DeliverySender([]))})
 
 
 class ManualClock:

@@ -168,9 +168,11 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
+        from answerback.ports.push import PushDesk
         from answerback_web.adapter import WebSurface
         from answerback_web.proxy_identity import TrustedProxies
 
+        desk = host.additions.get("push")
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
@@ -185,7 +187,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             agents=host.agents,
             now=host.now,
             link_days=settings.link_days,
-            desk=host.desk,
+            desk=desk if isinstance(desk, PushDesk) else None,
             sign_ins=host.sign_ins,
             proxies=TrustedProxies(
                 settings.user_header,

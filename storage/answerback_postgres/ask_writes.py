@@ -19,7 +19,7 @@ from answerback_postgres.sql import (
     now_plus,
     unclaimed,
 )
-from answerback_storage import grants, late_answers, rows
+from answerback_storage import extension_rows, grants, late_answers, rows
 
 _SEEN_TYPES: Final = ("text", "float8", "text")
 _MEMORY_TYPES: Final = ("bytea", "text", "text", "text", "text", "text", "text", "float8")
@@ -35,6 +35,7 @@ _DELIVERY_TYPES: Final = (
     *("text", "text", "text", "text", "text", "text", "float8", "text"),
     *("bigint", "float8", "bigint", "text", "float8"),
 )
+_ROW_TYPES: Final = ("text", "text", "text", "float8")
 _LIMIT_TYPES: Final = ("text", "text", "float8", "boolean", "int", "int", "int")
 _CLAIM_TYPES: Final = ("boolean", "text", "float8")
 _UPDATE_TYPES: Final = ("text", "bigint", *_CLAIM_TYPES, *asks.WRITE_COLUMN_TYPES)
@@ -57,6 +58,8 @@ class AskWriteRows:
     """Whether the message was up to date in between, which ended its claim, and who claims it now."""
     lines: list[rows.Row] = field(default_factory=list)
     deliveries: list[rows.Row] = field(default_factory=list)
+    extension_rows: list[rows.Row] = field(default_factory=list)
+    """Those of extensions."""
     memories: list[rows.Row] = field(default_factory=list)
     seen: list[rows.Row] = field(default_factory=list)
     owed: rows.Row | None = None
@@ -80,6 +83,9 @@ class AskWriteRows:
         self.lines += lines
         self.deliveries += [
             (ask.id, *rows.delivery_row(rows.new_delivery(sent))) for sent in write.deliveries
+        ]
+        self.extension_rows += [
+            (ask.id, *extension_rows.row(new, ask.id, ask.updated_at)) for new in write.rows
         ]
         ended, claim = self.claimed
         behind = ask.placement.shown_revision < ask.revision
@@ -214,6 +220,9 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
         columns = column_list(1, len(_DELIVERY_TYPES))
         into = f"deliveries ({rows.DELIVERY_COLUMNS})"
         parts["queued"] = insert(into, columns, deliveries, _DELIVERY_TYPES)
+    if new := [row for unit in writes for row in unit.extension_rows]:
+        into = "extension_rows (name, ask_id, value, at)"
+        parts["rows_of_extensions"] = insert(into, column_list(1, 4), new, _ROW_TYPES)
     # Only the last answer per key is sent: PostgreSQL rejects duplicates.
     if memories := {row[1]: row for unit in writes for row in unit.memories}:
         into = "remembered (hash, agent, conversation, turn, tool, question_id, value, at)"
@@ -226,9 +235,9 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
         parts["receipts_stored"] = insert(into, "stored.seq, c1, c2", receipts, ("text", "text"))
     if made := [unit.made for unit in writes if unit.made is not None]:
         columns = column_list(1, len(_GRANT_TYPES))
-        new = [(grant.ask_id, *grants.row(grant)) for grant in made]
+        granted = [(grant.ask_id, *grants.row(grant)) for grant in made]
         into = f"grants ({', '.join(grants.COLUMNS)})"
-        parts["grants_made"] = insert(into, columns, new, _GRANT_TYPES)
+        parts["grants_made"] = insert(into, columns, granted, _GRANT_TYPES)
     if revoked := [unit.revoked for unit in writes if unit.revoked is not None]:
         ended = params.table(revoked, ("text", "text", "float8"))
         parts["grants_revoked"] = f"""UPDATE grants SET ended_at = c2 FROM {ended}

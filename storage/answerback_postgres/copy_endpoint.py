@@ -34,7 +34,7 @@ _DERIVED_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], ob
     **{table: ("hash", partial(_hash, columns)) for table, columns in KEYS.items()},
 }
 """The column of each table that only this store has, and the function that computes it from the row."""
-_NUMBERED: Final = ("requests", "record", "deliveries", "owed", "receipt_keys")
+_NUMBERED: Final = ("requests", "record", "deliveries", "owed", "receipt_keys", "extension_rows")
 
 
 @contextmanager

@@ -69,6 +69,7 @@ MIGRATIONS: Final = (
     Migration("linked", schema.ACCOUNT_LINKS),
     Migration("pruned", _PRUNED),
     Migration("ungathered", _UNGATHERED),
+    Migration("extended", schema.EXTENSION_ROWS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -395,3 +395,15 @@ ACCOUNT_LINKS: Final = (
     """CREATE TABLE account_links (
     account text COLLATE "C" PRIMARY KEY, revision integer NOT NULL, value text NOT NULL)""",
 )
+EXTENSION_ROWS: Final = (
+    """CREATE TABLE extension_rows (
+        seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name text COLLATE "C" NOT NULL,
+        ask_id text COLLATE "C" NOT NULL,
+        value text NOT NULL,
+        at double precision NOT NULL
+    )""",
+    "ALTER TABLE extension_rows ALTER value SET STATISTICS 0",
+    "CREATE INDEX extension_rows_by_name ON extension_rows (name, seq)",
+    "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
+)

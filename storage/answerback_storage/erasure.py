@@ -10,6 +10,7 @@ from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import RemoteChanges
 from answerback.ports.store import Erasure
 from answerback_storage import rows
+from answerback_storage.extension_rows import schema_tables
 from answerback_storage.sql_database import Part, SqlDatabase, Transaction
 
 _MAX_LINES: Final = 1_000
@@ -26,10 +27,11 @@ _ERASE_RELATED: Final = (
     # Pushes that have not been sent name people; see `push_queue`.
     "DELETE FROM deliveries WHERE ask_id > 'push ' || $1 || ' ' AND ask_id < 'push ' || $1 || '!'",
     "UPDATE receipts SET beside = NULL WHERE seq = (SELECT seq FROM asks WHERE id = $1)",
+    "DELETE FROM extension_rows WHERE ask_id = $1",
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE {position}(':' || key || ':', ':' || $1 || ':') > 0",
 )
-"""What is erased along with an ask's content, by the ask's id."""
+"""What is erased along with an ask's content, by the ask's id, besides the tables of extensions."""
 
 
 class SqlErasure(Part[SqlDatabase], Erasure):
@@ -53,7 +55,8 @@ class SqlErasure(Part[SqlDatabase], Erasure):
                 await tx.execute(f"DELETE FROM remembered WHERE {condition}", *values)
             condition, values = self._db.key("drafts", old.request.join or "")
             await tx.execute(f"DELETE FROM drafts WHERE {condition}", *values)
-            for statement in _ERASE_RELATED:
+            of_extensions = [table.erase for table in schema_tables() if table.erase]
+            for statement in (*_ERASE_RELATED, *of_extensions):
                 await tx.execute(statement.format(position=self._db.position), ask_id)
             await self._erase_lines(tx, ask_id, opaque)
             await tx.add_lines([(ask_id, rows.erasure_entry(at))])

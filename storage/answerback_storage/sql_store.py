@@ -13,6 +13,7 @@ from answerback_storage import rows
 from answerback_storage.account_links import SqlAccountLinks
 from answerback_storage.agent_tokens import SqlAgentTokens
 from answerback_storage.erasure import SqlErasure
+from answerback_storage.extension_rows import SqlExtensionRows
 from answerback_storage.grants import SqlGrants
 from answerback_storage.late_answers import SqlLateAnswers
 from answerback_storage.push_subscriptions import SqlPushSubscriptions
@@ -28,6 +29,7 @@ class SqlStore(Store):
         self.receipts = SqlReceipts(db)
         self.grants = SqlGrants(db)
         self.late_answers = SqlLateAnswers(db)
+        self.rows = SqlExtensionRows(db)
         self.push = SqlPushSubscriptions(db)
         self.agent_tokens = SqlAgentTokens(db)
         self.links = SqlAccountLinks(db)

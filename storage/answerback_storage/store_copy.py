@@ -12,9 +12,9 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import account_links, agent_tokens, grants, rows
+from answerback_storage import account_links, agent_tokens, extension_rows, grants, rows
 
-TABLES: Final[Mapping[str, Sequence[str]]] = {
+_TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
     "asks": (
         *("seq", "id", "status", "surface", "channel", "thread_id", "conversation", "agent"),
@@ -32,14 +32,21 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "idempotency": ("agent", "key", "digest", "ask_id", "at"),
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),
-    "push_subscriptions": ("id", "value", "at"),
+    "extension_rows": extension_rows.COLUMNS,
     "agent_tokens": agent_tokens.TOKEN_COLUMNS,
     "account_links": account_links.COLUMNS,
     "secrets": ("name", "value"),
 }
-"""The tables and columns to copy. Every store has them; a store derives its other columns from these."""
+"""The tables and columns to copy, besides those of extensions. Every store has them; a store derives its other columns
+from these."""
 _BATCH_ROWS: Final = 500
 """Rows held in memory at once."""
+
+
+def tables() -> dict[str, Sequence[str]]:
+    """Return all tables to copy, with their columns."""
+    of_extensions = {table.name: table.columns for table in extension_rows.schema_tables()}
+    return {**_TABLES, **of_extensions}
 
 
 class TableDigest(NamedTuple):
@@ -77,16 +84,17 @@ def copy(source: CopyEndpoint, target: CopyEndpoint) -> dict[str, TableDigest]:
             which.
     """
     with source as old, target as new:
-        for table, columns in TABLES.items():
+        copied = tables()
+        for table, columns in copied.items():
             if table != "listed" and any(new.read(table, columns, 1)):
                 raise StoreError(
                     f"The database {new.name} is not empty (its table {table} has rows). Nothing was copied. Name a new"
                     " database that no service has been started on."
                 )
-        expected = {table: _digest_and_copy(old, table, new) for table in TABLES}
+        expected = {table: _digest_and_copy(old, table, new) for table in copied}
         new.finish()
-        arrived = {table: _digest_and_copy(new, table) for table in TABLES}
-        if different := [table for table in TABLES if arrived[table] != expected[table]]:
+        arrived = {table: _digest_and_copy(new, table) for table in copied}
+        if different := [table for table in copied if arrived[table] != expected[table]]:
             raise StoreError(
                 f"What arrived in the database {new.name} differs from what was read (in {', '.join(different)}), so"
                 " nothing was copied. Check the disks and the logs of both."
@@ -99,7 +107,7 @@ def _digest_and_copy(
 ) -> TableDigest:
     """Compute the digest of a table, and write its rows into another database along the way if ``into`` is given."""
     count = total = 0
-    columns = TABLES[table]
+    columns = tables()[table]
     for batch in source.read(table, columns, _BATCH_ROWS):
         if into is not None:
             into.write(table, columns, batch)

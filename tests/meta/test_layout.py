@@ -50,7 +50,7 @@ LOOP_TOPS = (
     "adapters/answerback_chat/catch_up.py",
     "adapters/answerback_chat/missed_changes.py",
     "adapters/answerback_slack/inbox.py",
-    "bot/answerback/webhooks/outbox.py",
+    "bot/answerback/outbox/dispatcher.py",
     "bot/answerback/workers/message_sync.py",
     "bot/answerback/runtime/supervision.py",
     "bot/answerback/workers/scheduler.py",

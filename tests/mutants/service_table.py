@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SERVICE = "bot/answerback/service"
-_WEBHOOKS = "bot/answerback/webhooks"
+_OUTBOX = "bot/answerback/outbox"
+_WEBHOOKS = "bot/answerback_webhooks"
 _UNIT = "tests/unit/bot"
 _FORGED = "tests/unit/adapters/telegram/test_forged_clicks.py"
 _ACTING = (f"{_UNIT}/service/test_service.py", f"{_UNIT}/service/test_submission.py")
@@ -228,7 +229,7 @@ SERVICE = (
                 "if owed:",
                 "api/test_grants_end.py",
             ),
-            ("._replace(deliveries=())", "", "api/test_too_late.py"),
+            ("._replace(deliveries=(), rows=())", "", "api/test_too_late.py"),
             (
                 "await self._wait_until_reported(intent.ask_id)",
                 "pass",
@@ -341,38 +342,38 @@ SERVICE = (
     ),
     # Webhooks: where they go, how they are signed, and when they are sent again.
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
+        f"{_OUTBOX}/address_policy.py",
         "effective = _effective_address(parsed)",
         "effective = parsed",
         _ADDRESSES,
     ),
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
+        f"{_OUTBOX}/address_policy.py",
         "if kind is None and (is_among(parsed, _NOT_GLOBAL) or is_among(effective, _NOT_GLOBAL)):",
         "if False:",
         _ADDRESSES,
     ),
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
+        f"{_OUTBOX}/address_policy.py",
         'if kind is None or (kind == "private" and self._is_allowed_host(host)):',
         "if kind is None or self._is_allowed_host(host):",
         _ADDRESSES,
     ),
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
+        f"{_OUTBOX}/address_policy.py",
         'if parsed.scheme not in {"http", "https"}:',
         "if False:",
         _ADDRESSES,
     ),
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
+        f"{_OUTBOX}/address_policy.py",
         "if parsed.user is not None or parsed.password is not None:",
         "if parsed.user is not None:",
         _ADDRESSES,
     ),
     *(
         Mutant(
-            f"{_WEBHOOKS}/address_policy.py",
+            f"{_OUTBOX}/address_policy.py",
             'if ":" in host or _NUMERIC_HOST.fullmatch(host):',
             mutant,
             _ADDRESSES,
@@ -380,13 +381,13 @@ SERVICE = (
         for mutant in ('if ":" in host:', "if _NUMERIC_HOST.fullmatch(host):")
     ),
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
-        "if not self.secrets_of(agent.name if agent else None):",
+        f"{_WEBHOOKS}/sender.py",
+        "if not self.secrets_of(agent):",
         "if not self.secrets:",
         _ADDRESSES,
     ),
     Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
+        f"{_OUTBOX}/address_policy.py",
         "address for address, reason in zip(resolved, reasons, strict=True) if reason is None",
         "address for address, reason in zip(resolved, reasons, strict=True)",
         _ADDRESSES,
@@ -402,7 +403,7 @@ SERVICE = (
         ),
     ),
     Mutant(
-        f"{_WEBHOOKS}/sender.py",
+        f"{_OUTBOX}/attempts.py",
         "allow_redirects=False,",
         "allow_redirects=True,",
         (
@@ -418,7 +419,7 @@ SERVICE = (
         (*_ADDRESSES, f"{_UNIT}/service/test_delivery.py", f"{_UNIT}/client/test_client.py"),
     ),
     Mutant(
-        f"{_WEBHOOKS}/sender.py",
+        f"{_OUTBOX}/attempts.py",
         "return min(float(value), LONGEST_RETRY_AFTER)",
         "return float(value)",
         (
@@ -428,7 +429,7 @@ SERVICE = (
         ),
     ),
     *(
-        Mutant(f"{_WEBHOOKS}/outbox.py", line, mutant, (test,))
+        Mutant(f"{_OUTBOX}/dispatcher.py", line, mutant, (test,))
         for line, mutant, test in (
             (
                 "is DeliveryState.DELIVERED and stored.delivery.brings_outcome:",
@@ -475,7 +476,7 @@ SERVICE = (
     ),
     # A backlog is claimed again in step with its length.
     *(
-        Mutant(f"{_WEBHOOKS}/outbox.py", line, mutant, (f"{_UNIT}/webhooks/test_backlog.py",))
+        Mutant(f"{_OUTBOX}/dispatcher.py", line, mutant, (f"{_UNIT}/outbox/test_backlog.py",))
         for line, mutant in (
             ("endpoint.postponed_count += 1", "pass"),
             ("endpoint.postponed_count = 0", "pass"),

@@ -79,21 +79,21 @@ PLANTED: Final = (
     ),
     Planted(
         "a webhook counts as delivered whatever was answered",
-        "answerback.webhooks.outbox",
+        "answerback.outbox.dispatcher",
         "if sent.error is None:\n            return replace(attempted, state",
         "if True:\n            return replace(attempted, state",
         "LIVE",
     ),
     Planted(
         "a webhook is given up after the second try",
-        "answerback.webhooks.outbox",
+        "answerback.outbox.dispatcher",
         "if sent.gone or tries > len(RETRY_DELAYS):",
         "if sent.gone or tries > 1:",
         "LIVE",
     ),
     Planted(
         "a webhook has another id on each try",
-        "answerback.webhooks.sender",
+        "answerback_webhooks.sender",
         "signature_headers(delivery.id, ",
         "signature_headers(f'{delivery.id}-{at:.0f}', ",
         "WEBHOOK",
@@ -157,7 +157,7 @@ PLANTED: Final = (
     ),
     Planted(
         "a claim is never handed back when its process dies",
-        "answerback.webhooks.outbox",
+        "answerback.outbox.dispatcher",
         "await self.outbox.release(self.claim.holder)",
         "self.claim = self.claim._replace(holder=f'sole {now}', seconds=90_000.0)",
         "LIVE",

@@ -25,6 +25,7 @@ from tests.stores.maintenance import MaintenanceContract
 from tests.stores.places import PlacesContract
 from tests.stores.push import PushContract
 from tests.stores.receipts import ReceiptsContract
+from tests.stores.rows import RowsContract
 from tests.stores.search import SearchContract
 
 
@@ -40,6 +41,7 @@ class StoreContract(
     ChangesContract,
     ReceiptsContract,
     PushContract,
+    RowsContract,
     GrantsContract,
     AgentTokensContract,
     LinksContract,

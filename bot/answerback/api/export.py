@@ -126,3 +126,6 @@ async def _ask_lines(call: Call, ask: Ask) -> AsyncIterator[dict[str, JsonValue]
         for entry in call.readable(ask, entries):
             yield {"type": "entry", "ask_id": ask.id, "entry": entry_json(entry)}
         seq = entries[-1].seq
+    for table in call.api.exported_rows if call.agent_scope is None else ():
+        for row in await call.api.store.rows.of_ask(table, ask.id):
+            yield {"type": "row", "table": table, "ask_id": ask.id, "value": row.value}

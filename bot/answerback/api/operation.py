@@ -63,6 +63,8 @@ class Api:
     """The number of shows by surface and result."""
     replica: Callable[[], ReplicaStatus] | None = None
     """The status of this process among the replicas that share its store; None if it is the only one."""
+    exported_rows: Sequence[str] = ()
+    """The tables of extensions whose rows are exported."""
     pending_changes: set[asyncio.Task[object]] = field(default_factory=set)
     """Changes in progress; they continue if the caller disconnects."""
 

@@ -13,8 +13,10 @@ from answerback.cli.route_rules import describe_confirmations
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError
 from answerback.dialects.installed import installed_dialects
+from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.extensions import configured_for
 from answerback.runtime.from_settings import (
     build_routes,
     how_to_configure,
@@ -40,12 +42,8 @@ async def findings(
     *,
     fix: bool = False,
 ) -> AsyncIterator[Finding]:
-    try:
-        build_routes(settings)
-        yield Finding("configuration")
-    except ConfigError as error:
-        yield Finding("configuration", str(error))
     of_settings = (
+        _configuration,
         _unconfigured_surfaces,
         _unenforced_rules,
         describe_confirmations,
@@ -73,8 +71,19 @@ async def findings(
             context = build_checkup(settings, plugin, http, fix=fix)
             async for finding in plugin.findings(table, context):
                 yield finding
+    async for finding in _extensions(settings):
+        yield finding
     for finding in (*_broken_plugins(), *await asyncio.to_thread(_mcp_policy, mcp_policy)):
         yield finding
+
+
+def _configuration(settings: Settings) -> Iterator[Finding]:
+    try:
+        build_routes(settings)
+    except ConfigError as error:
+        yield Finding("configuration", str(error))
+    else:
+        yield Finding("configuration")
 
 
 def _mcp_policy(path: Path | None) -> list[Finding]:
@@ -102,6 +111,7 @@ def _broken_plugins() -> Iterator[Finding]:
         "dialect": installed_dialects().broken,
         "command": installed_commands().broken,
         "store": installed_stores().broken,
+        "extension": installed_extensions().broken,
     }
     for kind, broken in groups.items():
         for name, why in broken.items():
@@ -167,6 +177,12 @@ def _exposed_key(settings: Settings) -> Finding | None:
         return None
     fix = f"Run `chmod 600 {path}`, then `answerback key rotate`."
     return Finding(f"key file {path}", "other users of this machine can read it", fix)
+
+
+async def _extensions(settings: Settings) -> AsyncIterator[Finding]:
+    for extension in installed_extensions().usable.values():
+        async for finding in extension.findings(configured_for(settings, extension)):
+            yield finding
 
 
 async def _database(settings: Settings) -> AsyncIterator[Finding]:

@@ -18,10 +18,10 @@ from answerback.ports.agent_tokens import OnboardingRules
 from answerback.runtime import app, logs
 from answerback.runtime.config import EVERY_ADDRESS, Settings, other_tool_names, plugin_settings
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
+from answerback.runtime.extensions import check_extensions
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.first_calls import prepare_first_calls
 from answerback.runtime.from_settings import (
-    build_callback_policy,
     build_onboarding,
     build_routes,
     check_extras,
@@ -69,7 +69,7 @@ def _summary(settings: Settings) -> list[str]:
         for surface, keys in unconfigured_destinations(settings).items()
     ]:
         raise ConfigError("\n".join(unconfigured))
-    build_callback_policy(settings)
+    check_extensions(settings)
     onboarding = build_onboarding(settings)
     server, public = settings.server, settings.public
     agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())

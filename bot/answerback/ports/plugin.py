@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
     from answerback.ports.claims import SharedLeases
     from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
-    from answerback.ports.push import ComposePush, PushDesk, PushRules
+    from answerback.ports.push import ComposePush, PushRules
     from answerback.ports.surface import Asks, Surface
 
 GROUP: Final = "answerback.surfaces"
@@ -94,8 +94,8 @@ class Host:
     """Whether agents need tokens."""
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
-    desk: PushDesk | None = None
-    """Where this surface's people subscribe to notifications; None: they cannot (see `SurfacePlugin.push`)."""
+    additions: Mapping[str, object] = field(default_factory=dict)
+    """What extensions add to this surface's pages, by their names; ``push`` is a `answerback.ports.push.PushDesk`."""
     sign_ins: SignInDesk | None = None
     """Where people connect their own agents; None if agents need no tokens."""
     agents: Mapping[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -75,6 +75,7 @@ class NewSubscription:
     device: str
 
 
+@runtime_checkable
 class PushDesk(Protocol):
     """The subscriptions of a surface's people, as the surface sees them."""
 
@@ -104,3 +105,11 @@ class PushDesk(Protocol):
 
 ComposePush = Callable[[Ask, bool], Mapping[str, JsonValue]]
 """Returns what a browser gets to notify of an ask that waits for its person, or (True) no longer waits."""
+
+
+class NotifyingSurface(NamedTuple):
+    """The surface whose people can have themselves notified."""
+
+    name: str
+    rules: PushRules
+    compose: ComposePush

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic_settings import NoDecode
 
 
@@ -23,10 +25,27 @@ def _check_http_url(address: str) -> str:
     return address
 
 
+def _check_webhook_secret(secret: SecretStr) -> SecretStr:
+    text = secret.get_secret_value()
+    try:
+        key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
+    except binascii.Error:
+        key = b""
+    if not text.startswith("whsec_") or not 24 <= len(key) <= 64:
+        raise ValueError("a secret must be whsec_ followed by 24 to 64 bytes in base64")
+    return secret
+
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(split_list)]
 HttpUrl = Annotated[str, AfterValidator(_check_http_url)]
+Secrets = Annotated[
+    tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...],
+    NoDecode,
+    BeforeValidator(split_list),
+]
+"""Secrets that sign webhooks; more than one during rotation."""
 
 
 class Table(BaseModel):

@@ -16,6 +16,7 @@ from answerback.core.grants import Grant, GrantChange
 from answerback.core.people import AccountLink
 from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
+from answerback.ports.extension_rows import NewRow, RowStore
 from answerback.ports.late_answers import LateAnswerStore, SeenState
 from answerback.ports.live_messages import MessageQueries
 from answerback.ports.push import PushSubscriptions
@@ -57,6 +58,8 @@ class Write(NamedTuple):
     """What becomes of a grant. Only a new ask uses one."""
     seen: SeenState | None = None
     """How much its agent has seen, since the ask's ``collected_at``, of what is owed to it; None: as before."""
+    rows: tuple[NewRow, ...] = ()
+    """What extensions store with the change."""
 
 
 class Decision(NamedTuple, Generic[T]):
@@ -299,6 +302,7 @@ class Store(Protocol):
     changes: RemoteChanges
     drafts: Drafts
     push: PushSubscriptions
+    rows: RowStore
     agent_tokens: AgentTokenStore
     erasure: Erasure
     maintenance: Maintenance

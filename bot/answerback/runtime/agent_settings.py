@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
-from pydantic_settings import NoDecode
+from pydantic import Field
 
-from answerback.ports.settings_tables import Names, Table, split_list
+from answerback.ports.settings_tables import Names, Secrets, Table
 from answerback.service.question_routing import NotBlank
 
 TOKEN_HASH_PATTERN: Final = r"^sha256:[0-9a-f]{64}$"
-
-
-def _check_webhook_secret(secret: SecretStr) -> SecretStr:
-    text = secret.get_secret_value()
-    try:
-        key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
-    except binascii.Error:
-        key = b""
-    if not text.startswith("whsec_") or not 24 <= len(key) <= 64:
-        raise ValueError("a secret must be whsec_ followed by 24 to 64 bytes in base64")
-    return secret
-
-
-Secrets = Annotated[
-    tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...],
-    NoDecode,
-    BeforeValidator(split_list),
-]
 
 
 class LimitSettings(Table):

@@ -24,10 +24,14 @@ from answerback.http.unverified_connections import (
     unverified_agents_limit,
 )
 from answerback.mcp import mount
+from answerback.outbox.attempts import DeliverySender
+from answerback.outbox.dispatcher import OutboxDispatcher
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
+from answerback.ports.extension import Configured, ServiceParts
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
+from answerback.ports.sender import Sender
 from answerback.ports.surface import Surface
 from answerback.runtime import person_keys
 from answerback.runtime.clock import SharedClock
@@ -36,12 +40,17 @@ from answerback.runtime.desks import (
     build_account_links,
     build_sign_ins,
     oauth_routes,
-    open_push_desk,
+)
+from answerback.runtime.extensions import (
+    Extensions,
+    check_extensions,
+    find_notifying_surface,
+    open_extensions,
+    row_tables,
 )
 from answerback.runtime.from_settings import (
     build_agent_tokens,
     build_anonymous_limits,
-    build_callback_policy,
     build_onboarding,
     build_routes,
     check_extras,
@@ -65,9 +74,6 @@ from answerback.service.notify import Hooks
 from answerback.service.question_routing import Rules
 from answerback.service.receipts import Receipts
 from answerback.service.service import Service
-from answerback.webhooks.address_policy import CallbackPolicy, guarded_session
-from answerback.webhooks.outbox import WebhookDispatcher
-from answerback.webhooks.sender import DeliverySender, Sender, WebhookSender
 from answerback.workers.inquiry import HttpInquiryBackend
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.receipt_linker import ReceiptLinker
@@ -78,7 +84,6 @@ from answerback_base.addresses import is_loopback
 if TYPE_CHECKING:
     from answerback.runtime.tracing import Tracing
     from answerback.service.sign_ins import SignIns
-    from answerback.webhooks.pushes import Pushes
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -96,6 +101,7 @@ class RunningService:
     service: Service
     reloader: SettingsReloader
     """Applies changed settings."""
+    extensions: Extensions
 
 
 @asynccontextmanager
@@ -109,7 +115,8 @@ async def run_service(
         StoreError: the database cannot be opened.
     """
     check_extras(settings)
-    routes, callbacks = build_routes(settings), build_callback_policy(settings)
+    routes = build_routes(settings)
+    check_extensions(settings)
     async with AsyncExitStack() as stack:
         sockets = await bind_sockets(settings, stack, machine.bind)
         metrics = Metrics()
@@ -125,16 +132,23 @@ async def run_service(
         tracing = await _build_tracing(settings, stack)
         hooks = Hooks() if tracing is None else tracing.hooks()
         metrics.listen(hooks)
-        desk = await open_push_desk(
-            settings,
-            opened,
-            hooks,
-            routes.people,
-            connected,
-            holders,
-            address=sockets.address,
-            stack=stack,
-        )
+
+        def parts(configured: Configured) -> ServiceParts:
+            return ServiceParts(
+                configured=configured,
+                store=opened.store,
+                clock=opened.clock,
+                people=routes.people,
+                surfaces=connected,
+                holders=holders,
+                address=sockets.address,
+                wake_outbox=hooks.deliver,
+                trace_headers=dict if tracing is None else tracing.headers,
+                notifying=find_notifying_surface(settings),
+                stack=stack,
+            )
+
+        extensions = await open_extensions(settings, parts)
         tokens = build_agent_tokens(settings)
         credential_of = person_keys.build_credential_reader(settings, holders, tokens)
         in_force = RulesInForce(build_onboarding(settings))
@@ -150,15 +164,15 @@ async def run_service(
             rules=Rules(tools=settings.tools),
             labels=settings.labels,
             has_inquiry=settings.inquiry.url is not None,
-            check_callback=callbacks.check,
+            check_callback=extensions.callback_problem,
             limits=build_anonymous_limits(settings),
             claim=opened.claim,
             hooks=hooks,
             receipts=receipts,
             credential_of=credential_of,
-            commands=[*commands, *([links.command] if links else [])],
+            commands=[*commands, *([links.command] if links else []), *extensions.commands()],
             account_links=links,
-            push_surface=None if desk is None else desk.surface,
+            extensions=extensions.storing(),
         )
         surfaces = await _build_surfaces(
             settings,
@@ -167,7 +181,7 @@ async def run_service(
             holders,
             http=http,
             service=service,
-            desk=desk,
+            extensions=extensions,
             sign_ins=sign_ins,
         )
         # A cycle: the parts above act through the surfaces, and each surface is built with the service.
@@ -178,9 +192,9 @@ async def run_service(
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start()
-        dispatcher = await _build_dispatcher(service, callbacks, desk, stack, tracing)
+        dispatcher = _build_dispatcher(service, extensions, tracing)
         message_sync, replica = await _start_background(
-            settings, service, dispatcher, cut_off, stack, receipts
+            settings, service, dispatcher, cut_off, stack, receipts, extensions
         )
         api = Api(
             service=service,
@@ -192,9 +206,10 @@ async def run_service(
             enabled=service.rules.enabled,
             show_counts=lambda: message_sync.show_counts,
             replica=None if replica is None else replica.status,
+            exported_rows=[table.name for table in row_tables() if table.exported],
         )
-        oauth = oauth_routes(settings, api, sockets.address)
-        local_app = await _build_local_app(settings, api, surfaces, oauth, stack)
+        added = [*oauth_routes(settings, api, sockets.address), *extensions.routes()]
+        local_app = await _build_local_app(settings, api, surfaces, added, stack)
         if tracing is not None:
             local_app.middlewares.insert(0, tracing.middleware)
         strangers = UnverifiedConnections(unverified_agents_limit(), counts_verified=False)
@@ -223,7 +238,8 @@ async def run_service(
             "" if entrances is None else await entrances.inbox_url(),
             entrances,
             service,
-            SettingsReloader(settings, tokens, callbacks, routes, in_force),
+            SettingsReloader(settings, tokens, extensions, routes, in_force),
+            extensions,
         )
 
 
@@ -234,7 +250,7 @@ async def _build_surfaces(
     holders: KeyHolderSource,
     http: aiohttp.ClientSession,
     service: Service,
-    desk: Pushes | None,
+    extensions: Extensions,
     sign_ins: SignIns | None,
 ) -> list[BuiltSurface]:
     """Build the configured surfaces, without starting them."""
@@ -257,7 +273,7 @@ async def _build_surfaces(
                     if agent.role == "agent"
                 },
                 now=clock.now,
-                desk=desk if desk is not None and desk.surface == plugin.name else None,
+                additions=extensions.for_page(plugin.name),
                 shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
@@ -269,7 +285,7 @@ async def _build_local_app(
     settings: Settings,
     api: Api,
     surfaces: Iterable[BuiltSurface],
-    oauth: Iterable[web.RouteDef],
+    added: Iterable[web.RouteDef],
     stack: AsyncExitStack,
 ) -> web.Application:
     """Build the agents' application: the API, MCP, the hooks, and the pages."""
@@ -277,7 +293,7 @@ async def _build_local_app(
     wait = settings.mcp.wait
     mcp = mount.routes(api.service, callers, tokens=api.tokens.required, wait=wait)
     hooks = HookEndpoints(api.service, callers).routes()
-    routes = [*await stack.enter_async_context(mcp), *hooks, *oauth]
+    routes = [*await stack.enter_async_context(mcp), *hooks, *added]
     loopback = is_loopback(settings.server.host)
     pages = [page for surface in surfaces for page in surface.pages]
     return build_local_app(api, routes=routes, pages=pages, loopback=loopback)
@@ -298,23 +314,14 @@ async def _build_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing |
     return tracing
 
 
-async def _build_dispatcher(
-    service: Service,
-    callbacks: CallbackPolicy,
-    desk: Pushes | None,
-    stack: AsyncExitStack,
-    tracing: Tracing | None,
-) -> WebhookDispatcher:
-    http = await stack.enter_async_context(guarded_session(callbacks.rules))
-    trace_headers = dict if tracing is None else tracing.headers
-    webhooks = WebhookSender(
-        http, callbacks.rules, callbacks.secrets_of, trace_headers=trace_headers
-    )
-    sender: Sender = DeliverySender(webhooks, desk)
+def _build_dispatcher(
+    service: Service, extensions: Extensions, tracing: Tracing | None
+) -> OutboxDispatcher:
+    sender: Sender = DeliverySender([*extensions.running.values()])
     if tracing is not None:
         sender = tracing.traced(sender, service.store.asks)
     save_seen = service.late_answer_tracker.save_seen
-    return WebhookDispatcher(
+    return OutboxDispatcher(
         service.store.outbox, service.clock, sender, service.hooks, save_seen, claim=service.claim
     )
 
@@ -322,10 +329,11 @@ async def _build_dispatcher(
 async def _start_background(
     settings: Settings,
     service: Service,
-    dispatcher: WebhookDispatcher,
+    dispatcher: OutboxDispatcher,
     cut_off: set[ClaimKind],
     stack: AsyncExitStack,
     receipts: Receipts | None,
+    extensions: Extensions,
 ) -> tuple[MessageSync, Replica | None]:
     """Start the background loops. They stop with the stack; work that does not stop in time is added to ``cut_off``."""
     inquiry = None
@@ -334,7 +342,9 @@ async def _start_background(
         inquiry = HttpInquiryBackend(http, settings.inquiry.url, settings.inquiry.timeout).answer
     message_sync = MessageSync(service)
     retention_settings = settings.retention
-    retention = RetentionPolicy(service, retention_settings.days, retention_settings.audit_days)
+    retention = RetentionPolicy(
+        service, retention_settings.days, retention_settings.audit_days, row_tables()
+    )
     scheduler = Scheduler(service, message_sync, inquiry, retention)
     loops: list[tuple[str, Loop]] = [
         ("scheduler", scheduler.run),
@@ -342,6 +352,7 @@ async def _start_background(
         ("presence", service.presence.run),
         ("leases", service.approval_leases.run),
     ]
+    loops += extensions.loops()
     if receipts is not None:
         linker = ReceiptLinker(service.store, receipts.key, service.claim, service.hooks)
         loops.append(("receipts", linker.run))

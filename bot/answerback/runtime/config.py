@@ -29,21 +29,19 @@ from answerback.core.people import PERSON_PREFIX
 from answerback.dialects import installed
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_dialects
+from answerback.ports.extension import Extension
+from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
 from answerback.ports.store_plugin import StorePlugin
-from answerback.runtime.agent_settings import (
-    AgentSettings,
-    LimitSettings,
-    OnboardingSettings,
-    Secrets,
-)
+from answerback.runtime.agent_settings import AgentSettings, LimitSettings, OnboardingSettings
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.runtime.stores import installed_stores, store_of
 from answerback.service.question_routing import NotBlank, ToolRule
 from answerback.service.submission_request import Route
 from answerback_base.addresses import is_loopback
+from answerback_base.entry_points import Discovered
 
 ENV_PREFIX: Final = "ANSWERBACK_"
 NON_SETTING_VARIABLES: Final = frozenset(
@@ -154,14 +152,6 @@ class PersonSettings(Table):
         return ids
 
 
-class CallbackSettings(Table):
-    """Where webhooks may go, and the secrets that sign them if there are no agent tokens."""
-
-    allow: Names = ()
-    """Allowed hosts and networks, in addition to loopback and public addresses."""
-    secret: Secrets = ()
-
-
 class McpSettings(Table):
     """The MCP server."""
 
@@ -216,7 +206,7 @@ class LogSettings(Table):
 
 
 class Settings(BaseSettings):
-    """All settings except the surfaces' tables, which `settings_type` adds."""
+    """All settings except the tables of surfaces and extensions, which `settings_type` adds."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -237,7 +227,6 @@ class Settings(BaseSettings):
     people_link: bool = False
     """Whether people link accounts to their pages without the operator."""
     limits: LimitSettings = LimitSettings()
-    callbacks: CallbackSettings = CallbackSettings()
     mcp: McpSettings = McpSettings()
     inquiry: InquirySettings = InquirySettings()
     tracing: TracingSettings = TracingSettings()
@@ -340,24 +329,30 @@ def _responder_lists(settings: Settings) -> Iterator[tuple[str, Sequence[str] | 
 
 
 def settings_type(plugins: Plugins | None = None) -> type[Settings]:
-    """The settings model with a table for each surface; a broken plug-in's table is refused with the reason.
+    """The settings model with a table for each surface and extension; a broken plug-in's is refused with the reason.
 
     Raises:
         ConfigError: a plug-in has the name of one of the service's tables.
     """
-    return _with_tables_of(plugins or installed_plugins())
+    return _with_tables_of(plugins or installed_plugins(), installed_extensions())
 
 
 @cache
-def _with_tables_of(plugins: Plugins) -> type[Settings]:
-    if clashing := plugins.names & Settings.model_fields.keys():
+def _with_tables_of(plugins: Plugins, installed: Discovered[Extension]) -> type[Settings]:
+    extensions = [each for each in installed.usable.values() if each.table]
+    names = [*plugins.names, *(each.table for each in extensions)]
+    if clashing := {
+        each for each in names if each in Settings.model_fields or names.count(each) > 1
+    }:
         raise ConfigError(
             f"The plug-in {min(clashing)!r} has the name of one of the service's own tables; uninstall it."
         )
     tables: dict[str, Any] = {
         plugin.name: (plugin.settings, plugin.settings()) for plugin in plugins
     }
-    tables |= {name: (_refused_table(why), None) for name, why in plugins.broken.items()}
+    tables |= {each.table: (each.settings, each.settings()) for each in extensions}
+    broken = {**installed.broken, **plugins.broken}
+    tables |= {name: (_refused_table(why), None) for name, why in broken.items()}
     return create_model("Settings", __base__=Settings, **tables)
 
 
@@ -377,3 +372,9 @@ def plugin_settings(settings: Settings, plugin: SurfacePlugin[T]) -> T:
     """A surface's settings: as configured, or else its defaults."""
     table = getattr(settings, plugin.name, None)
     return table if isinstance(table, plugin.settings) else plugin.settings()
+
+
+def extension_settings(settings: Settings, extension: Extension) -> Table:
+    """An extension's settings: as configured, or else its defaults."""
+    table = getattr(settings, extension.table, None) if extension.table else None
+    return table if isinstance(table, extension.settings) else extension.settings()

@@ -1,4 +1,4 @@
-"""Builds the desks where people help themselves: connect their agents, link accounts, and subscribe to notifications.
+"""Builds the desks where people help themselves: connect their agents, and link accounts.
 
 Most services have none of them, so what each needs is imported late.
 """
@@ -6,8 +6,6 @@ Most services have none of them, so what each needs is imported late.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from functools import partial
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
@@ -25,14 +23,11 @@ from answerback.runtime.open_store import OpenStore
 from answerback.runtime.person_keys import signed_in_by
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.grants import CredentialOf
-from answerback.service.notify import Hooks
 from answerback.service.submission_request import Routes
-from answerback.webhooks.address_policy import guarded_session
 
 if TYPE_CHECKING:
     from answerback.service.account_links import AccountLinks
     from answerback.service.sign_ins import SignIns
-    from answerback.webhooks.pushes import Pushes
 
 
 def build_sign_ins(
@@ -94,48 +89,3 @@ async def build_account_links(
     links = AccountLinks(store, clock, people, settings.labels, credentials, header)
     await links.refresh()
     return links
-
-
-async def open_push_desk(
-    settings: Settings,
-    opened: OpenStore,
-    hooks: Hooks,
-    people: People,
-    surfaces: Mapping[str, Surface],
-    holders: KeyHolderSource,
-    address: str,
-    stack: AsyncExitStack,
-) -> Pushes | None:
-    """Open the desk of the first surface that notifies people; None: no surface does.
-
-    Args:
-        address: the address at which people reach the service.
-        stack: closes the desk's connections.
-
-    Raises:
-        ConfigError: the rules allow something that is not an address.
-    """
-    for plugin in installed_plugins():
-        table = plugin_settings(settings, plugin)
-        push = plugin.push(table, settings.labels) if table.configured() else None
-        if push is not None:
-            from answerback.webhooks.pushes import Pushes, push_addresses  # an extra
-
-            (store, _, clock), (rules, compose) = opened, push
-            addresses = push_addresses(rules)
-            return Pushes(
-                surface=plugin.name,
-                store=store,
-                clock=clock,
-                hooks=hooks,
-                people=people,
-                surfaces=surfaces,
-                holders=holders,
-                rules=rules,
-                secret=partial(store.secret, "push"),
-                subject=address,
-                compose=compose,
-                addresses=addresses,
-                http=await stack.enter_async_context(guarded_session(addresses)),
-            )
-    return None

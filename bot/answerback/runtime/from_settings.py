@@ -1,4 +1,4 @@
-"""Build routes, tokens and the callback policy from the settings. Starts nothing."""
+"""Build routes and tokens from the settings. Starts nothing."""
 
 from __future__ import annotations
 
@@ -17,25 +17,10 @@ from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.submission_plan import OWNER, parse_destination
 from answerback.service.submission_request import Agent, Routes, To
-from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
 from answerback_base.install_extras import OTEL, missing_extra_message
 
 _AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)
 """The limits of an agent with a token, unless the configuration sets others."""
-
-
-def build_callback_policy(settings: Settings) -> CallbackPolicy:
-    """Build the policy of where webhooks may go and which secrets sign them.
-
-    Raises:
-        ConfigError: an entry of callbacks.allow is not a host, address or network.
-    """
-    by_agent = {name: agent.callback_secret for name, agent in settings.agents.items()}
-    secrets = by_agent if settings.uses_tokens else {None: settings.callbacks.secret}
-    return CallbackPolicy(
-        AddressRules(settings.callbacks.allow),
-        {name: [secret.get_secret_value() for secret in own] for name, own in secrets.items()},
-    )
 
 
 def check_extras(settings: Settings) -> None:

@@ -8,19 +8,18 @@ from typing import Final
 from answerback.api.auth import AgentTokens
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.runtime.config import Settings
+from answerback.runtime.extensions import Extensions
 from answerback.runtime.from_settings import (
     build_agent_tokens,
-    build_callback_policy,
     build_onboarding,
     build_routes,
 )
 from answerback.service.submission_request import Routes
-from answerback.webhooks.address_policy import CallbackPolicy
 
 RELOADABLE_TABLES: Final = (
-    *("agents", "people", "onboarding", "routes", "default_route", "limits", "callbacks", "log"),
+    *("agents", "people", "onboarding", "routes", "default_route", "limits", "log"),
 )
-"""The tables that can be reloaded; changes to any other need a restart."""
+"""The tables of the service that can be reloaded, as some of extensions can; changes to any other need a restart."""
 
 
 @dataclass(slots=True)
@@ -28,7 +27,7 @@ class SettingsReloader:
     settings: Settings
     """Those in use; at first, those the service was started with."""
     tokens: AgentTokens
-    callbacks: CallbackPolicy
+    extensions: Extensions
     routes: Routes
     in_force: RulesInForce
 
@@ -39,7 +38,7 @@ class SettingsReloader:
             ConfigError: a table is invalid; then nothing changes.
         """
         routes, onboarding = build_routes(new), build_onboarding(new)
-        tokens, callbacks = build_agent_tokens(new), build_callback_policy(new)
+        tokens, apply_extensions = build_agent_tokens(new), self.extensions.check_reload(new)
         old = self.settings
         # Whether there are tokens decides, when the listeners are created, if the API only serves this machine; it
         # cannot change later. A revoked token is refused at once, though, even the last one.
@@ -47,13 +46,13 @@ class SettingsReloader:
         applied = [
             name
             for name in RELOADABLE_TABLES
-            if not (switches_tokens and name in {"agents", "callbacks", "onboarding"})
+            if not (switches_tokens and name in {"agents", "onboarding"})
             and not (name == "limits" and not self.tokens.required)
         ]
         if self.tokens.required:
             self.tokens.update_from(tokens)
         if not switches_tokens:
-            self.callbacks.update_from(callbacks)
+            applied += apply_extensions()
             self.in_force.rules = onboarding
         self.routes.default, self.routes.by_name = routes.default, routes.by_name
         self.routes.people.update_from(routes.people)

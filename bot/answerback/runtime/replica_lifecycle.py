@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from answerback.api.metrics import ReplicaStatus
 from answerback.core.errors import StoreError
+from answerback.outbox.dispatcher import OutboxDispatcher
 from answerback.ports.claims import ClaimKind
 from answerback.ports.surface import SupportsLeading
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
-from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 
@@ -28,7 +28,7 @@ class Replica:
     changes: RemoteChangeListener
     message_sync: MessageSync
     scheduler: Scheduler
-    dispatcher: WebhookDispatcher
+    dispatcher: OutboxDispatcher
 
     def status(self) -> ReplicaStatus:
         surfaces = self.service.surfaces.items()

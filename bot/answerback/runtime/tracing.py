@@ -26,10 +26,10 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.ports.sender import Sender, SendResult
 from answerback.ports.store import AskStore
 from answerback.ports.store_values import Delivery
 from answerback.service.notify import Hooks
-from answerback.webhooks.sender import Sender, SendResult
 from answerback_base.version import VERSION
 
 _W3C: Final = TraceContextTextMapPropagator()

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
 
 from answerback.core import ask as asks
 from answerback.core import intents, refusals
@@ -27,20 +28,23 @@ from answerback.core.too_late import TryAgain
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
+from answerback.ports.extension import Running
+from answerback.ports.extension_rows import NO_ROWS, Rows
 from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Delivery, RememberedAnswer
+from answerback.ports.store_values import RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
-from answerback.service import decisions, may_act, question_routing, record_wire
+from answerback.service import decisions, may_act, question_routing
 from answerback.service.decisions import TABLE, UNRESOLVED, Row, Situation, Who
 from answerback.service.handing_over import NeedsPerson, Taker, look_up_taker
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
-from answerback.service.push_rows import push_rows
 from answerback.service.receipts import Receipts
 
 logger = logging.getLogger(__name__)
+
+_KIND = attrgetter("kind")
 
 
 @dataclass(slots=True)
@@ -61,8 +65,8 @@ class ChangeCommitter:
     """Whether an inquiry backend is configured."""
     receipts: Receipts | None
     """Makes the receipts of asks that end; None: there are to be none."""
-    push_surface: str | None
-    """Where people have themselves notified; None: nowhere."""
+    extensions: Sequence[Running]
+    """Those that store something with changes."""
     signals: Signals = field(init=False)
 
     def __post_init__(self) -> None:
@@ -140,18 +144,21 @@ class ChangeCommitter:
         *,
         memory: RememberedAnswer | None = None,
     ) -> Write:
-        """What one transaction stores for a change of the ask ``before``, including its webhook and pushes."""
+        """What one transaction stores for a change of the ask ``before``, with the rows of extensions."""
         ask = change.ask
         surface = self.surfaces.get(ask.placement.destination.surface)
         if surface is None or not surface.live or ask.inquiring:
             ask = replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))
-        deliveries: tuple[Delivery, ...] = ()
-        if ask.request.callback is not None:
-            deliveries = record_wire.build_webhooks(ask, change.entries, at)
-        if self.push_surface is not None and (
-            before is None or _whom_it_waits_for(before) != _whom_it_waits_for(ask)
-        ):
-            deliveries += push_rows(self.push_surface, self.people, before, ask, at)
+        change = change._replace(ask=ask)
+        added = NO_ROWS
+        # A change that does not concern an extension costs nothing.
+        for extension in self.extensions:
+            if extension.only_callbacks and ask.request.callback is None:
+                continue
+            kinds = extension.kinds
+            if kinds is None or not kinds.isdisjoint(map(_KIND, change.entries)):
+                new = extension.on_change(before, change, at)
+                added = Rows(added.deliveries + new.deliveries, added.rows + new.rows)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         if owed := owed and not isinstance(change.grant, GrantEnd):
             ask = replace(ask, uncollected=True, collected_at=None)
@@ -159,7 +166,15 @@ class ChangeCommitter:
         if self.receipts is not None and change.entries and change.entries[-1].kind == "ended":
             receipt = self.receipts.make(ask)
         return Write(
-            ask, change.entries, deliveries, memory, owed, self.claim, receipt, change.grant
+            ask,
+            change.entries,
+            deliveries=added.deliveries,
+            rows=added.rows,
+            memory=memory,
+            owed=owed,
+            claim=self.claim,
+            receipt=receipt,
+            grant=change.grant,
         )
 
     def publish_result(self, result: object) -> None:
@@ -192,13 +207,6 @@ _Decided = Decision[Write | Acted | Rejected | NeedsGroups | NeedsPerson]
 _Check = Callable[[Ask], None]
 _Decide = Callable[[Intent, Actor, Taker | None, float, Ask | None], _Decided]
 """Decides about an intent of an actor: who is given the ask, if that was looked up, the time, and the ask."""
-
-
-def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
-    """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
-    named = (ask.waits_for, ask.placement.confirmers_elsewhere)
-    waits = (named, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
-    return (ask.placement.destination.surface, *waits) if ask.open else None
 
 
 def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
@@ -391,7 +399,7 @@ class AskActions:
         """Return what is stored of a person's action: the questions that nobody has to be asked are answered, too."""
         if row.is_for_ended:
             shown_again = change._replace(ask=mark_outdated(change.ask))
-            return self._commits.build_write(shown_again, now)._replace(deliveries=())
+            return self._commits.build_write(shown_again, now)._replace(deliveries=(), rows=())
         if row.moves_on:
             reached = by.surface == ask.placement.destination.surface and by.via is None
             change = self._commits.apply_routing(change, now, reached=reached)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from answerback.core.ask import Ask, RecordEntry
-from answerback.core.clarification import CLARIFY
+from answerback.core.ask import Ask
 from answerback.core.secrecy import has_telling_failure, is_telling, keeps_secret
 from answerback.core.walker import Person
-from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
-from answerback.service.ask_wire import JsonObject, ask_json
+from answerback.ports.store_values import DeliveryState, StoredDelivery, StoredEntry
+from answerback.service.ask_wire import JsonObject
 from answerback.service.people_wire import NULL_BY_DEFAULT, Timestamp, iso, strict
 
 EVENT_NAMES: Final = {
@@ -150,29 +147,3 @@ def delivery_json(stored: StoredDelivery) -> JsonObject:
         "updated_at": iso(stored.updated_at),
     }
     return cast("JsonObject", body)
-
-
-def build_webhooks(ask: Ask, entries: Sequence[RecordEntry], at: float) -> tuple[Delivery, ...]:
-    """The webhook that reports a change of an ask, if its agent wants to know."""
-    url, ended = ask.request.callback, ask.outcome is not None
-    if url is None or not (ended or any(entry.kind == "clarify" for entry in entries)):
-        return ()
-    return (build_webhook(ask, url, at, ask.status.value if ended else CLARIFY),)
-
-
-def build_webhook(ask: Ask, url: str, at: float, event: str) -> Delivery:
-    """The webhook that reports an event of an ask to a URL."""
-    body: JsonValue = {
-        "type": f"ask.{event}",
-        "timestamp": iso(at),
-        "data": ask_json(ask),
-    }
-    return Delivery(
-        id=f"msg_{secrets.token_hex(12)}",
-        ask_id=ask.id,
-        type=f"ask.{event}",
-        url=url,
-        agent=ask.request.agent,
-        body=json.dumps(body, ensure_ascii=False),
-        created_at=at,
-    )

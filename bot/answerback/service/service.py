@@ -23,6 +23,7 @@ from answerback.core.walker import Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, Commands
+from answerback.ports.extension import Running
 from answerback.ports.store import Store
 from answerback.ports.store_values import NO_LIMITS, AskLimits, StoredEntry
 from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
@@ -61,7 +62,7 @@ class Service(AskActions, ShownAsks):
         receipts: makes the receipts of asks that end; None: there are to be none.
         credential_of: returns what proves who a person is.
         commands: what people can do by ``/answerback``.
-        push_surface: where people have themselves notified; None: nowhere.
+        extensions: those that store something with changes.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Service(AskActions, ShownAsks):
         credential_of: CredentialOf = need_no_credential,
         commands: Sequence[Command] = (),
         account_links: LinkDesk | None = None,
-        push_surface: str | None = None,
+        extensions: Sequence[Running] = (),
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.claim, self.people = claim, routes.people
@@ -99,7 +100,7 @@ class Service(AskActions, ShownAsks):
             claim,
             has_inquiry=has_inquiry,
             receipts=receipts,
-            push_surface=push_surface,
+            extensions=extensions,
         )
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
         self.grants = Grants(commits, credential_of)

@@ -4,10 +4,12 @@ that."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from answerback.core.errors import UnreadableRowError
+from answerback.ports.extension_rows import RowTable
 from answerback.service.service import Service
 
 logger = logging.getLogger(__name__)
@@ -26,12 +28,17 @@ class RetentionPolicy:
     """How long the contents of an ask are kept after its end, and webhooks after their last attempt; None: for ever."""
     audit_days: float | None
     """How long lines about refused calls are kept; None: for ever."""
+    tables: Sequence[RowTable] = ()
+    """Those of extensions, which say how long their rows are kept."""
     _unreadable: set[str] = field(default_factory=set)
     """Asks that cannot be erased because they cannot be read; each is logged once."""
 
     async def enforce(self, now: float) -> None:
         """Erase and delete whatever is too old; other changes can be made in between."""
         store = self.service.store
+        for table in self.tables:
+            if table.days is not None:
+                await store.rows.prune(table.name, now - table.days * _DAY)
         if self.audit_days is not None:
             await store.maintenance.prune_audit(now - self.audit_days * _DAY)
         if self.days is None:

@@ -18,7 +18,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.search import answer_words, question_words
 from answerback.ports.store import Write
 from answerback.ports.store_values import Existing, Idempotency
-from answerback_storage import grants, late_answers, rows
+from answerback_storage import extension_rows, grants, late_answers, rows
 from answerback_storage.sqlite import claim_statements as claims
 from answerback_storage.sqlite.statements import run_statement
 
@@ -41,6 +41,7 @@ _INSERT_DELIVERY: Final = f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})
 _INSERT_RECEIPT: Final = (
     "INSERT INTO receipts (seq, receipt, beside) SELECT seq, ?, ? FROM asks WHERE id = ?"
 )
+_INSERT_ROW: Final = "INSERT INTO extension_rows (name, ask_id, value, at) VALUES (?, ?, ?, ?)"
 _REMEMBER: Final = """INSERT OR REPLACE INTO remembered
     (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _INSERT_GRANT: Final = f"""INSERT INTO grants ({", ".join(grants.COLUMNS)})
@@ -230,6 +231,9 @@ def insert_related(db: sqlite3.Connection, write: Write) -> None:
     if write.deliveries:
         new = [rows.delivery_row(rows.new_delivery(delivery)) for delivery in write.deliveries]
         db.executemany(_INSERT_DELIVERY, new)
+    if write.rows:
+        new = [extension_rows.row(each, ask.id, ask.updated_at) for each in write.rows]
+        db.executemany(_INSERT_ROW, new)
     if write.owed:
         db.execute(_OWE, late_answers.owed_row(ask))
     if write.receipt is not None:

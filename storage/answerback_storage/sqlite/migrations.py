@@ -54,6 +54,7 @@ MIGRATIONS: Final = (
     Migration("signed_in", schema.AGENT_TOKENS),
     Migration("linked", schema.ACCOUNT_LINKS),
     Migration("pruned", schema.PRUNED),
+    Migration("extended", schema.EXTENSION_ROWS),
 )
 
 

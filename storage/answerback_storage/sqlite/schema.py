@@ -347,3 +347,16 @@ ACCOUNT_LINKS: Final = (
     account TEXT PRIMARY KEY, revision INTEGER NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID""",
 )
 """Keep the accounts that people have linked."""
+EXTENSION_ROWS: Final = (
+    # AUTOINCREMENT: no number is used again.
+    """CREATE TABLE extension_rows (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        ask_id TEXT NOT NULL,
+        value TEXT NOT NULL,
+        at REAL NOT NULL
+    ) STRICT""",
+    "CREATE INDEX extension_rows_by_name ON extension_rows (name)",
+    "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
+)
+"""Keep what extensions store with changes of asks."""

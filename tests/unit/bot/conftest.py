@@ -17,7 +17,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Routes
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.manual_timers import ManualTimers
-from tests.service_support import FakePage, FakeSurface, ManualClock
+from tests.service_support import STORES_WEBHOOKS, FakePage, FakeSurface, ManualClock
 from tests.stores.shared_file import SharedFile, SharedStore
 from tests.unit.bot.receipt_support import Signed
 
@@ -50,6 +50,7 @@ class Parts:
             routes=routes,
             rules=rules,
             has_inquiry=inquiry,
+            extensions=[STORES_WEBHOOKS],
         )
 
 

@@ -17,17 +17,25 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import StoreError
+from answerback.outbox.address_policy import AddressRules, guarded_session
+from answerback.outbox.dispatcher import OutboxDispatcher
 from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.store_values import StoredDelivery
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, guarded_session
-from answerback.webhooks.outbox import WebhookDispatcher
-from answerback.webhooks.sender import WebhookSender
 from answerback_storage.sqlite.database import SqliteDatabase
 from answerback_storage.sqlite.outbox import SqliteOutbox
 from answerback_storage.sqlite.store import SqliteStore
-from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user
+from answerback_webhooks.sender import CallbackPolicy, WebhookSender
+from tests.service_support import (
+    STORES_WEBHOOKS,
+    WAIT,
+    FakePage,
+    FakeSurface,
+    ManualClock,
+    actor,
+    ask_user,
+)
 
 SECRET = "whsec_" + base64.b64encode(b"a secret of the tests, 32 bytes.").decode()
 OTHER_SECRET = "whsec_" + base64.b64encode(b"another secret, also of 32 bytes").decode()
@@ -128,7 +136,7 @@ class Outbox:
     service: Service
     names: Names
     callbacks: CallbackPolicy
-    deliverers: list[WebhookDispatcher] = field(default_factory=list)
+    deliverers: list[OutboxDispatcher] = field(default_factory=list)
 
     async def ask(self, url: str, **envelope: Any) -> Ask:
         """An open ask with a callback."""
@@ -148,13 +156,13 @@ class Outbox:
         timeout: float = 5.0,
         claim: Claim = SOLE_CLAIM,
         **more: Any,
-    ) -> AsyncIterator[WebhookDispatcher]:
+    ) -> AsyncIterator[OutboxDispatcher]:
         """Drain the outbox while the context lasts; then stop at once, as if killed."""
         async with guarded_session(self.callbacks.rules, self.names) as http:
             sender = WebhookSender(
                 http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout
             )
-            dispatcher = WebhookDispatcher(
+            dispatcher = OutboxDispatcher(
                 self.store.outbox,
                 self.clock,
                 sender,
@@ -215,7 +223,8 @@ async def outbox(
         {"chat": FakeSurface(), "web": FakePage("web", responders=("anyone",))},
         known_surfaces=frozenset({"pager"}),
         rules=rules,
-        check_callback=callbacks.check,
+        check_callback=lambda url, agent: callbacks.check(url, agent.name if agent else None),
+        extensions=[STORES_WEBHOOKS],
     )
     yield Outbox(store, clock, service, Names(), callbacks)
     await store.close()

@@ -15,6 +15,7 @@ import pytest
 
 from answerback.core.ask import Ask, RecordEntry, Thread
 from answerback.core.errors import StoreError
+from answerback.ports.extension_rows import NewRow
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.receipts import NewLink
@@ -27,7 +28,7 @@ from answerback.service.receipts import ReceiptBody, consume
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
 from answerback_storage import rows
 from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
-from answerback_storage.store_copy import TABLES, CopyEndpoint, TableDigest, copy
+from answerback_storage.store_copy import CopyEndpoint, TableDigest, copy, tables
 from answerback_testing.example_asks import new_ask
 from tests.postgres import store_at
 from tests.stores.agent_tokens import ANNS, approve, new_token
@@ -73,7 +74,8 @@ async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> Non
 async def fill(store: Store) -> None:
     """Put data into every table."""
     memory = RememberedAnswer("coder", ODD, "turn", "bash", "q", ODD)
-    await store.asks.create(Write(new_ask(1, request={"agent": "coder"}), memory=memory), KEY)
+    first = Write(new_ask(1, request={"agent": "coder"}), memory=memory, rows=(NewRow("x", [ODD]),))
+    await store.asks.create(first, KEY)
     for number in range(2, 5):
         await store.asks.create(Write(new_ask(number, expires_at=number / 3)), None)
     await store.asks.save_shown(
@@ -115,6 +117,8 @@ async def holds_everything(store: Store) -> None:
     assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.drafts.get(ODD) == [ODD]
     assert list(await store.links.list()) == [new_link(ODD)]
+    [row] = await store.rows.list("x")
+    assert (row.ask_id, row.value) == ("ask_1", [ODD])
     moved = await store.messages.find_moved("slack", "C4", "T4", 9e9, 9)
     assert [ask.id for ask in moved] == ["ask_4"]
     assert await store.claims.next_due(0.0) == 2 / 3
@@ -230,7 +234,7 @@ def test_copying_into_a_database_that_is_not_empty_is_refused(
             copy(source, target)
     # An empty database is not accepted as a copy of another empty one either.
     empty = copy(sqlite_endpoint(tmp_path / "a.db"), sqlite_endpoint(tmp_path / "b.db"))
-    assert set(empty) == set(TABLES)
+    assert set(empty) == set(tables())
     assert empty["asks"] == TableDigest(0, "0" * 64)
 
 

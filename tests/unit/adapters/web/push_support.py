@@ -17,20 +17,20 @@ from answerback.core.labels import Labels
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
-from answerback.ports.claims import SOLE_CLAIM
+from answerback.outbox.attempts import DeliverySender
+from answerback.outbox.dispatcher import OutboxDispatcher
+from answerback.ports.extension import ServiceParts
 from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.ports.push import PushRules
 from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
-from answerback.runtime.desks import open_push_desk
-from answerback.runtime.open_store import OpenStore
+from answerback.runtime.extensions import configured_for, find_notifying_surface
 from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.notify import Hooks
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes, Submission
-from answerback.webhooks.outbox import WebhookDispatcher
-from answerback.webhooks.pushes import Pushes
-from answerback.webhooks.sender import DeliverySender
+from answerback_push.extension import PushExtension
+from answerback_push.pushes import Pushes
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
 from answerback_web.plugin import WebSettings
@@ -108,8 +108,8 @@ class Rig:
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
         """Drain the outbox while the context lasts; then stop at once, as if killed."""
-        sender = DeliverySender(self.desk, self.desk)
-        dispatcher = WebhookDispatcher(
+        sender = DeliverySender([self.desk])
+        dispatcher = OutboxDispatcher(
             self.store.outbox,
             self.clock,
             sender,
@@ -175,15 +175,27 @@ async def push_rig(
             push_allow=allowed.allow,
         )
         settings = settings_with(web=web)
-        opened, parts = OpenStore(store, SOLE_CLAIM, clock), (hooks, people, surfaces, holders)
-        desk = await open_push_desk(settings, opened, *parts, socket_url(bound), stack)
-        assert desk is not None
+        parts = ServiceParts(
+            configured=configured_for(settings, PushExtension()),
+            store=store,
+            clock=clock,
+            people=people,
+            surfaces=surfaces,
+            holders=holders,
+            address=socket_url(bound),
+            wake_outbox=hooks.deliver,
+            trace_headers=dict,
+            notifying=find_notifying_surface(settings),
+            stack=stack,
+        )
+        desk = await PushExtension().open(parts)
+        assert isinstance(desk, Pushes)
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=frozenset({"web"}),
             routes=routes,
             hooks=hooks,
-            push_surface=desk.surface,
+            extensions=[desk],
         )
         surface = surfaces["web"] = WebSurface(
             service,

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from yarl import URL
 
 from answerback.core.walker import Person
+from answerback.outbox.attempts import DeliverySender
 from answerback.ports.push import PushRules
-from answerback.service import push_rows
-from answerback.webhooks import push_messages, pushes
-from answerback.webhooks.sender import DeliverySender, SendResult
+from answerback.ports.sender import SendResult
+from answerback_push import push_messages, push_rows, pushes
 from tests.browser.site import KEY
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
@@ -332,7 +332,7 @@ async def test_a_process_that_is_killed_while_it_sends_loses_nothing_and_repeats
         await rig.idle()
     assert browser.read(first) == browser.read(second)
     assert first.headers["topic"] == second.headers["topic"]
-    again = DeliverySender(rig.desk, rig.desk)
+    again = DeliverySender([rig.desk])
     assert await again.send(row.delivery, rig.clock.now()) == SendResult(None, None)
     assert await rig.rows() == (), "its message is not stored again"
 

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import ConfigError
+from answerback.outbox.attempts import DeliverySender
 from answerback.ports.push import MAX_PER_PERSON, NewSubscription, PushRules
+from answerback.ports.sender import SendResult
 from answerback.ports.store_values import Delivery, DeliveryState
-from answerback.webhooks import push_messages, pushes
-from answerback.webhooks.sender import DeliverySender, SendResult
+from answerback_push import push_messages, pushes
 from tests.browser.site import KEY
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import Receiver, receiving
@@ -134,7 +135,7 @@ async def test_a_replaced_key_ends_its_subscriptions_and_the_services_own_all(
 
 async def test_a_message_for_nobody_is_dropped(rig: Rig, receiver: Receiver) -> None:
     browser = await rig.subscribe(receiver)
-    sender = DeliverySender(rig.desk, None)
+    sender = DeliverySender([])
     row = Delivery("1", "1", "push.waits", "", None, '{"ask": "ask_0", "names": ["ann"]}', 1.0)
     assert await sender.send(row, 1.0) == SendResult(None, None)
     assert await rig.desk.send(row, 1.0) == SendResult(None, None)

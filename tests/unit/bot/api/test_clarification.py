@@ -213,7 +213,7 @@ async def test_there_is_nothing_to_explain_in_a_review(api: Served) -> None:
 
 @pytest.mark.rule("CLARIFY-1", "WEBHOOK-1")
 async def test_webhooks_report_the_question_before_the_outcome(serve: Any) -> None:
-    from answerback.runtime.config import CallbackSettings
+    from answerback_webhooks.settings import CallbackSettings
 
     callbacks = CallbackSettings.model_validate({"secret": SECRET})
     async with receiving() as receiver, serve(callbacks=callbacks) as api:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from answerback.api.wire import DeliveryPage
-from answerback.runtime.config import CallbackSettings
+from answerback_webhooks.settings import CallbackSettings
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 
 SECRET = CallbackSettings(secret=(SecretStr("whsec_" + "QUJD" * 8),))

@@ -18,7 +18,6 @@ from aiohttp.test_utils import TestServer
 
 import answerback_client
 from answerback.runtime.config import ServerSettings
-from answerback.webhooks.sender import signature_headers
 from answerback_client import (
     Ask,
     AsyncClient,
@@ -35,6 +34,7 @@ from answerback_client import (
     WebhookError,
     verify_webhook,
 )
+from answerback_webhooks.sender import signature_headers
 from tests.ports import free_port
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served

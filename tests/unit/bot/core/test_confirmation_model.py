@@ -31,8 +31,9 @@ from answerback.core.person import AuthMethod, Person
 from answerback.core.walker import Phase, Refused, Source
 from answerback.ports.store_values import StoredEntry
 from answerback.service.ask_wire import ask_json
-from answerback.service.record_wire import build_webhook, entries_for_agent, entry_json
+from answerback.service.record_wire import entries_for_agent, entry_json
 from answerback_testing.example_asks import new_ask
+from answerback_webhooks.webhooks import build_webhook
 
 pytestmark = [
     pytest.mark.rule("CONFIRM-1", "CONFIRM-3", "CONFIRM-5", "CONFIRM-8"),

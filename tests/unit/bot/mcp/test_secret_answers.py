@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.service.record_wire import build_webhooks
 from answerback.service.submission_request import Route
+from answerback_webhooks.webhooks import build_webhooks
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hooks.test_claude_hooks import asking, hook

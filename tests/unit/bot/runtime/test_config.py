@@ -9,7 +9,13 @@ from pydantic import ValidationError
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
-from answerback.runtime.config import Settings, StorageSettings, settings_type
+from answerback.ports.installed_extensions import installed_extensions
+from answerback.runtime.config import (
+    Settings,
+    StorageSettings,
+    extension_settings,
+    settings_type,
+)
 from answerback.runtime.config_file import iter_setting_keys, load_settings, platform_variables
 from answerback.runtime.from_settings import build_routes
 from answerback.runtime.plugins import installed_plugins
@@ -129,7 +135,8 @@ def test_every_table_of_a_complete_file_is_read(tmp_path: Path) -> None:
     assert settings.routes["deploys"].escalate is not None
     assert settings.agents["ci"].routes == ("deploys",)
     assert [s.get_secret_value() for s in settings.agents["ci"].callback_secret] == [WHSEC, WHSEC]
-    assert len(settings.callbacks.secret) == 1
+    callbacks = extension_settings(settings, installed_extensions().usable["webhooks"])
+    assert len(callbacks.model_dump()["secret"]) == 1
     assert settings.tools["deploy"].questions["env"].answer == "staging"
     assert settings.labels.back == "Zurück"
     assert settings.labels.reply == "Reply"

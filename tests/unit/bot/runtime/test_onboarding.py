@@ -12,24 +12,24 @@ from answerback.core.people import NOBODY_KNOWN
 from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules, RulesInForce
 from answerback.ports.person_key import hash_of
 from answerback.ports.store_values import AskLimits
-from answerback.runtime.config import Settings
+from answerback.runtime.config import Settings, settings_type
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import (
     build_agent_tokens,
-    build_callback_policy,
     build_onboarding,
     build_routes,
 )
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
 from answerback.service.submission_request import Agent, Routes
+from tests.service_support import webhooks
 
 CHAT = {"team": {"to": "slack:C1"}, "mine": {"to": "owner"}}
 
 
 def settings(**onboarding: Any) -> Settings:
     table = {"owners": ["anyone"], **onboarding}
-    return Settings.model_validate({"onboarding": table, "routes": CHAT})
+    return settings_type().model_validate({"onboarding": table, "routes": CHAT})
 
 
 @pytest.mark.rule("ONBOARD-1")
@@ -39,7 +39,7 @@ def test_the_table_alone_means_tokens_and_any_address(tmp_path: Path) -> None:
     loaded = load_settings(file)
     assert loaded.uses_tokens
     assert build_agent_tokens(loaded).required
-    assert build_callback_policy(loaded).check("http://127.0.0.1:1/", Agent("ann-x")) is not None
+    assert webhooks(loaded).callback_problem("http://127.0.0.1:1/", Agent("ann-x")) is not None
     assert build_onboarding(loaded) == OnboardingRules(
         owners=("anyone",),
         home="web",
@@ -83,7 +83,7 @@ def test_routes_and_who_may_connect_agents_are_reloaded() -> None:
     first = settings(route="team")
     tokens, routes = build_agent_tokens(first), build_routes(first)
     rules = RulesInForce(build_onboarding(first))
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first), routes, rules)
+    reloader = SettingsReloader(first, tokens, webhooks(first), routes, rules)
     named = {**CHAT, "ops": {"to": "web"}}
     table = {"owners": ["web:ann"], "route": "ops"}
     new = first.model_validate({"onboarding": table, "routes": named, "default_route": "ops"})
@@ -91,15 +91,15 @@ def test_routes_and_who_may_connect_agents_are_reloaded() -> None:
     assert (routes.default, sorted(routes.by_name)) == ("ops", ["mine", "ops", "team"])
     assert (rules.rules.owners, rules.rules.route) == (("web:ann",), "ops")
     agents = {"ci": {"token_hash": hash_of("ci")}}
-    assert reloader.update_from(Settings.model_validate({"agents": agents})) == []
+    assert reloader.update_from(settings_type().model_validate({"agents": agents})) == []
     assert rules.rules == NO_ONBOARDING, "what people have connected is refused from now on"
-    assert reloader.update_from(Settings()) == ["agents"]
+    assert reloader.update_from(settings_type()()) == ["agents"]
     assert tokens.required
 
 
 def test_onboarding_that_begins_where_no_tokens_were_needed_waits_for_a_restart() -> None:
     rules = RulesInForce()
-    parts = build_agent_tokens(Settings()), build_callback_policy(Settings())
-    reloader = SettingsReloader(Settings(), *parts, Routes(people=NOBODY_KNOWN), rules)
+    parts = build_agent_tokens(Settings()), webhooks(settings_type()())
+    reloader = SettingsReloader(settings_type()(), *parts, Routes(people=NOBODY_KNOWN), rules)
     assert reloader.update_from(settings()) == ["onboarding"]
     assert rules.rules == NO_ONBOARDING

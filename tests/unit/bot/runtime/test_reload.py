@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,34 +18,42 @@ from answerback.core.person import Person
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
-from answerback.runtime.config import Settings
+from answerback.runtime.config import Settings, settings_type
+from answerback.runtime.extensions import Extensions
 from answerback.runtime.file_watch import FileWatcher
-from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
+from answerback.runtime.from_settings import build_agent_tokens, build_routes
 from answerback.runtime.reload import SettingsReloader
 from answerback.service.submission_request import Agent, Routes
-from tests.service_support import WAIT
+from answerback_webhooks.webhooks import Webhooks
+from tests.service_support import WAIT, webhooks
 
 SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
 
 
 def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
     named = {name: {"token_hash": hash_of(name), "callback_secret": secret} for name in agents}
-    return Settings.model_validate({"agents": named, **tables})
+    return settings_type().model_validate({"agents": named, **tables})
+
+
+def webhook_secrets_of(extensions: Extensions, agent: str) -> Sequence[str]:
+    running = extensions.running["webhooks"]
+    assert isinstance(running, Webhooks)
+    return running.policy.secrets_of(agent)
 
 
 @pytest.mark.rule("CLI-16")
 def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported() -> None:
     first = settings("ann")
-    tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
+    tokens, callbacks = build_agent_tokens(first), webhooks(first)
     reloader = SettingsReloader(first, tokens, callbacks, Routes(), RulesInForce())
     url = "http://10.0.0.1/hook"
-    assert callbacks.check(url, Agent("ann")) is not None
+    assert callbacks.callback_problem(url, Agent("ann")) is not None
     allowed = {"allow": ["10.0.0.0/8"]}
     new = settings("ann", "bob", secret=SECRETS[1], callbacks=allowed, mcp={"wait": 1})
     assert reloader.update_from(new) == ["mcp"]
     assert tokens.find_agent("bob") is not None
-    assert callbacks.secrets_of("bob") == [SECRETS[1]]
-    assert callbacks.check(url, Agent("ann")) is None
+    assert webhook_secrets_of(callbacks, "bob") == [SECRETS[1]]
+    assert callbacks.callback_problem(url, Agent("ann")) is None
     assert reloader.update_from(new) == ["mcp"], "a restart is still needed"
     assert reloader.update_from(settings("bob")) == []
     assert tokens.find_agent("ann") is None
@@ -61,7 +69,7 @@ def test_people_are_reloaded() -> None:
     people = routes.people
     old, now = (Person(surface="chat", user_id=user_id) for user_id in ("ann", "ann2"))
     assert (people.name_of(old), people.as_named(old).name) == ("ann", "Ann")
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first), routes, RulesInForce())
+    reloader = SettingsReloader(first, tokens, webhooks(first), routes, RulesInForce())
     assert reloader.update_from(new) == []
     assert (people.name_of(old), people.name_of(now)) == (None, "ann")
     assert people.as_named(now).name == "Ann Lee"
@@ -72,9 +80,7 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
     for agents, waiting in ((("ann",), []), ((), ["limits"])):
         first = settings(*agents)
         tokens = build_agent_tokens(first)
-        reloader = SettingsReloader(
-            first, tokens, build_callback_policy(first), Routes(), RulesInForce()
-        )
+        reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
         new = settings(*agents, limits={"open_asks": 3})
         assert reloader.update_from(new) == waiting
         ann = tokens.find_agent("ann")
@@ -85,9 +91,7 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
 def test_an_invalid_configuration_changes_nothing() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(
-        first, tokens, build_callback_policy(first), Routes(), RulesInForce()
-    )
+    reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
     with pytest.raises(ConfigError, match=r"callbacks\.allow"):
         reloader.update_from(settings("bob", callbacks={"allow": ["http://hooks"]}))
     assert tokens.find_agent("bob") is None
@@ -96,9 +100,7 @@ def test_an_invalid_configuration_changes_nothing() -> None:
 def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(
-        first, tokens, build_callback_policy(first), Routes(), RulesInForce()
-    )
+    reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
     assert reloader.update_from(settings(log={"level": "debug"})) == ["agents"]
     assert tokens.required
     assert tokens.find_agent("ann") is None, (
@@ -108,9 +110,7 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     assert tokens.find_agent("ann") is not None
     first = settings()
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(
-        first, tokens, build_callback_policy(first), Routes(), RulesInForce()
-    )
+    reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
     assert reloader.update_from(settings("ann")) == ["agents"]
     assert not tokens.required
     assert tokens.find_agent("ann") is None
@@ -119,13 +119,13 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
 @pytest.mark.rule("CLI-14")
 def test_reloading_only_agents_reports_nothing_else() -> None:
     first = settings("ann")
-    tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
+    tokens, callbacks = build_agent_tokens(first), webhooks(first)
     reloader = SettingsReloader(first, tokens, callbacks, Routes(), RulesInForce())
     allowed = {"allow": ["10.0.0.0/8"]}
     new = settings("bob", secret=SECRETS[1], callbacks=allowed, mcp={"wait": 1})
     assert reloader.update_agents_from(new) == []
-    assert (tokens.find_agent("ann"), callbacks.secrets_of("bob")) == (None, [SECRETS[1]])
-    assert callbacks.check("http://10.0.0.1/hook", Agent("bob")) is not None
+    assert (tokens.find_agent("ann"), webhook_secrets_of(callbacks, "bob")) == (None, [SECRETS[1]])
+    assert callbacks.callback_problem("http://10.0.0.1/hook", Agent("bob")) is not None
     assert reloader.update_from(new) == ["mcp"]
 
 

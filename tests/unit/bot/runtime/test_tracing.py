@@ -17,11 +17,12 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from pydantic import SecretStr
 
 from answerback.core.errors import StoreError
+from answerback.ports.sender import SendResult
 from answerback.ports.store_values import Delivery
-from answerback.runtime.config import CallbackSettings, TracingSettings
+from answerback.runtime.config import TracingSettings
 from answerback.runtime.tracing import Tracing
-from answerback.webhooks.sender import SendResult
 from answerback_client import AsyncClient
+from answerback_webhooks.settings import CallbackSettings
 from tests.fakes.receiver import Answer, Receiver, hanging_up, receiving, status
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.outbox_support import SECRET

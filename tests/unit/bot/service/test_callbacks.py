@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import ConfigError, InvalidCallError
+from answerback.outbox.address_policy import AddressRefusedError, AddressRules, GuardedResolver
 from answerback.ports.store_values import DeliveryState
-from answerback.service.submission_request import Agent
-from answerback.webhooks.address_policy import (
-    AddressRefusedError,
-    AddressRules,
-    CallbackPolicy,
-    GuardedResolver,
-)
+from answerback_webhooks.sender import CallbackPolicy
 from tests.fakes.receiver import receiving
 from tests.unit.bot.outbox_support import SECRET, Names, outbox
 
@@ -145,10 +140,10 @@ def test_an_invalid_entry_is_an_error_that_names_the_key(entry: str) -> None:
 def test_without_a_secret_a_callback_is_refused_with_the_key_to_set() -> None:
     callbacks = CallbackPolicy(AddressRules(), {"ci": [SECRET]})
     url = "https://example.com/hook"
-    assert callbacks.check(url, Agent("ci")) is None
-    assert "agents.bot.callback_secret" in (callbacks.check(url, Agent("bot")) or "")
+    assert callbacks.check(url, "ci") is None
+    assert "agents.bot.callback_secret" in (callbacks.check(url, "bot") or "")
     assert "callbacks.secret" in (callbacks.check(url, None) or "")
-    assert "user name" in (callbacks.check("https://a@example.com/", Agent("ci")) or "")
+    assert "user name" in (callbacks.check("https://a@example.com/", "ci") or "")
 
 
 async def test_a_name_resolves_only_to_addresses_that_may_be_reached() -> None:
@@ -200,7 +195,7 @@ async def test_a_name_that_resolves_to_a_private_address_is_not_called_and_only_
     assert stored.state is DeliveryState.PENDING
     assert stored.last_status is None
     assert stored.last_error == line["error"] == "refused"
-    (record,) = [one for one in caplog.records if one.name == "answerback.webhooks.outbox"]
+    (record,) = [one for one in caplog.records if one.name == "answerback.outbox.dispatcher"]
     assert f"hooks.example, which resolves to {address}," in record.__dict__["detail"]
 
 

@@ -15,9 +15,9 @@ from answerback.core.people import AccountLink, People
 from answerback.core.person import Person
 from answerback.core.walker import Phase
 from answerback.ports.surface import Acted, Rejected, RejectReason
-from answerback.service.push_rows import push_rows
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
+from answerback_push.push_rows import push_rows
 from tests.service_support import FakeSurface, actor, ask_user
 from tests.unit.bot.background_support import running
 from tests.unit.bot.conftest import Parts

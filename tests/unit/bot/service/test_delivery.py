@@ -14,10 +14,10 @@ from answerback.api.deliveries import send_again
 from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask, Reason
 from answerback.core.clarification import AskBack
+from answerback.outbox.dispatcher import RETRY_DELAYS
 from answerback.ports.store_values import DeliveryState
 from answerback.service.ask_wire import ask_json
 from answerback.service.question_routing import Rules
-from answerback.webhooks.outbox import RETRY_DELAYS
 from answerback_client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status
 from tests.service_support import WAIT, actor

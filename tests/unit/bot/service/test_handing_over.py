@@ -25,9 +25,9 @@ from answerback.core.person import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over
-from answerback.service.push_rows import push_rows
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
+from answerback_push.push_rows import push_rows
 from answerback_testing.example_asks import new_ask
 from tests.service_support import FakeSurface, actor
 from tests.unit.bot.background_support import reopen_store, running, shows, submit

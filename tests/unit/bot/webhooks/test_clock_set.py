@@ -12,11 +12,11 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError, StoreError
+from answerback.outbox.dispatcher import RETRY_DELAYS, DispatchLimits
 from answerback.ports.claims import Claim
 from answerback.ports.clock import ClockStepDetector
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.runtime.clock import SystemClock
-from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import receiving, status

@@ -15,12 +15,12 @@ from answerback.api.deliveries import send_again
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.outbox.address_policy import AddressRules, guarded_session
+from answerback.outbox.dispatcher import RETRY_DELAYS, DispatchLimits, OutboxDispatcher
 from answerback.ports.claims import Claim
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import DeliveryState
-from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, guarded_session
-from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits, WebhookDispatcher
-from answerback.webhooks.sender import WebhookSender
+from answerback_webhooks.sender import CallbackPolicy, WebhookSender
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.ports import free_port
 from tests.service_support import WAIT, actor, ask_user, boolean
@@ -288,7 +288,7 @@ async def test_stopping_lets_a_running_attempt_end(box: Outbox, receiver: Receiv
         sender = WebhookSender(http, box.callbacks.rules, box.callbacks.secrets_of)
         save_seen = box.service.late_answer_tracker.save_seen
         parts = (box.store.outbox, box.clock, sender, box.service.hooks, save_seen)
-        deliverer = WebhookDispatcher(*parts)
+        deliverer = OutboxDispatcher(*parts)
         running = asyncio.create_task(deliverer.run())
         await receiver.until(1)
         running.cancel()

@@ -13,10 +13,11 @@ import pytest
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
+from answerback.outbox.attempts import parse_retry_after
+from answerback.outbox.dispatcher import RETRY_DELAYS, DispatchLimits
 from answerback.ports.store_values import DeliveryState
 from answerback.service.submission_request import Agent
-from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
-from answerback.webhooks.sender import WebhookSender, parse_retry_after
+from answerback_webhooks.sender import WebhookSender
 from tests.fakes.receiver import Receiver, never, receiving, status
 from tests.ports import free_port
 from tests.service_support import WAIT, actor, ask_user

@@ -14,11 +14,11 @@ from aiohttp import web
 from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.outbox.dispatcher import DispatchLimits
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.ports.store_values import DeliveryState
 from answerback.service import claim_renewal
-from answerback.webhooks.outbox import DispatchLimits
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
 from tests.service_support import WAIT, actor, ask_user, boolean

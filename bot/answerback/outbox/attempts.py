@@ -1,26 +1,23 @@
-"""Makes one attempt at one webhook: signs it, posts it and returns the result. Knows nothing of queues and retries.
+"""Makes one attempt at posting to a receiver, and returns the result. Knows nothing of queues and retries.
 
 An agent sees only one of a few fixed words about an attempt. The details are for the operator's log: an agent must not
 learn from its callbacks what is inside a network that it cannot see.
-
-Signatures are Standard Webhooks,
-https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from typing import Final
 
 import aiohttp
-from standardwebhooks import Webhook
 from yarl import URL
 
+from answerback.ports.extension import Running
+from answerback.ports.sender import Sender, SendResult
 from answerback.ports.store_values import Delivery
-from answerback.webhooks.address_policy import AddressRules
 from answerback_base.version import VERSION
 
 TIMEOUT: Final = 15.0
@@ -44,82 +41,23 @@ REFUSED: Final = "refused"
 One word covers them all: with several, an agent could map the network around the service.
 """
 TIMED_OUT: Final = "timeout"
-NO_SECRET: Final = "no signing secret"
 FAILED: Final = "failed"
 """The attempt itself failed because of a defect in Answerback."""
 
 
 @dataclass(frozen=True, slots=True)
-class SendResult:
-    """The result of one attempt. ``status`` is None if nothing responded; ``error`` is None if it was accepted.
-
-    ``error`` is one of the fixed words above, or ``status`` and the number. ``detail`` is only for the log.
-    """
-
-    status: int | None
-    error: str | None
-    detail: str = ""
-    gone: bool = False
-    """The receiver wants no more webhooks for this URL (410)."""
-    retry_after: float | None = None
-    """Seconds that the receiver asks to wait before the next attempt."""
-
-
-class Sender(Protocol):
-    """Makes one attempt at a delivery."""
-
-    async def send(self, delivery: Delivery, at: float) -> SendResult:
-        """Send a delivery once; ``at`` is the current time, in seconds since the epoch."""
-
-
-@dataclass(frozen=True, slots=True)
 class DeliverySender(Sender):
-    """Sends webhooks to agents, and pushes to people."""
+    """Has each delivery sent by the extension that sends those of its type."""
 
-    webhooks: Sender
-    pushes: Sender | None = None
-    """None: nobody is notified any more."""
+    extensions: Iterable[Running]
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
-        if not delivery.is_push:
-            return await self.webhooks.send(delivery, at)
-        if self.pushes is None:
-            return SendResult(None, None)
-        return await self.pushes.send(delivery, at)
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookSender(Sender):
-    http: aiohttp.ClientSession
-    """A session whose resolver guards addresses (`answerback.webhooks.address_policy.guarded_session`)."""
-    rules: AddressRules
-    """Which addresses may be reached, for URLs with an address instead of a name."""
-    secrets_of: Callable[[str | None], Sequence[str]]
-    """Returns the signing secrets of an agent."""
-    timeout: float = TIMEOUT
-    """Seconds for one attempt."""
-    trace_headers: Callable[[], Mapping[str, str]] = dict
-    """Returns the headers that pass the current trace on."""
-
-    async def send(self, delivery: Delivery, at: float) -> SendResult:
-        secrets = self.secrets_of(delivery.agent)
-        if not secrets:
-            key = (
-                f"agents.{delivery.agent}.callback_secret" if delivery.agent else "callbacks.secret"
-            )
-            return SendResult(
-                None, NO_SECRET, f"The signing secret is no longer configured ({key})."
-            )
-        if (reason := self.rules.url_refusal_reason(delivery.url)) is not None:
-            return refusal(reason)
-        headers = {
-            "Content-Type": "application/json",
-            **self.trace_headers(),
-            **signature_headers(delivery.id, delivery.body, at, secrets),
-        }
-        return await post(
-            self.http, delivery.url, delivery.body.encode(), headers, at, timeout=self.timeout
-        )
+        for extension in self.extensions:
+            if extension.sends and delivery.type.startswith(extension.sends):
+                return await extension.send(delivery, at)
+        if delivery.is_push:
+            return SendResult(None, None)  # nobody is notified any more
+        return SendResult(None, FAILED, f"No running extension sends {delivery.type}.")
 
 
 async def post(
@@ -151,19 +89,6 @@ async def post(
 def refusal(detail: str) -> SendResult:
     """Return the result of an attempt that reached nobody."""
     return SendResult(None, REFUSED, detail[:_MAX_DETAIL_CHARS])
-
-
-def signature_headers(
-    webhook_id: str, body: str, at: float, secrets: Sequence[str]
-) -> dict[str, str]:
-    """The three headers of Standard Webhooks, with one signature per secret."""
-    time = datetime.fromtimestamp(int(at), UTC)
-    signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]
-    return {
-        "webhook-id": webhook_id,
-        "webhook-timestamp": str(int(at)),
-        "webhook-signature": " ".join(signatures),
-    }
 
 
 def _result_from(response: aiohttp.ClientResponse, at: float) -> SendResult:

@@ -15,10 +15,14 @@ from typing import Final
 import aiohttp
 from yarl import URL
 
-from answerback.core.ask import ANYONE, Ask
+from answerback.core.ask import ANYONE, Ask, Change
 from answerback.core.people import People
 from answerback.core.person import Person
+from answerback.outbox.address_policy import AddressRules
+from answerback.outbox.attempts import FAILED, post, refusal
 from answerback.ports.clock import Clock
+from answerback.ports.extension import Running
+from answerback.ports.extension_rows import NO_ROWS, Rows
 from answerback.ports.person_key import OPERATOR, KeyHolderSource
 from answerback.ports.push import (
     MAX_PER_PERSON,
@@ -28,17 +32,15 @@ from answerback.ports.push import (
     PushRules,
     PushSubscription,
 )
+from answerback.ports.sender import SendResult
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, push_queue
 from answerback.ports.surface import Surface
 from answerback.presentation.responders import has_done_their_part
 from answerback.service.inbox import concerns
 from answerback.service.may_act import is_among
-from answerback.service.notify import Hooks
-from answerback.service.push_rows import CONFIRMING, OVER
-from answerback.webhooks import push_messages
-from answerback.webhooks.address_policy import AddressRules
-from answerback.webhooks.sender import FAILED, SendResult, post, refusal
+from answerback_push import push_messages
+from answerback_push.push_rows import CONFIRMING, OVER, push_rows
 
 SEND: Final = "push.send"
 """One message to one browser."""
@@ -57,7 +59,7 @@ _UNKNOWN: Final = SendResult(None, FAILED, "the platform cannot say who is in a 
 
 
 @dataclass
-class Pushes(PushDesk):
+class Pushes(Running, PushDesk):
     """Notifies the people of one surface.
 
     Args:
@@ -74,7 +76,7 @@ class Pushes(PushDesk):
     surface: str
     store: Store
     clock: Clock
-    hooks: Hooks
+    wake_outbox: Callable[[], None]
     people: People
     surfaces: Mapping[str, Surface]
     holders: KeyHolderSource
@@ -86,6 +88,17 @@ class Pushes(PushDesk):
     http: aiohttp.ClientSession
     _noted: set[str] = field(default_factory=set)
     """What was noted as seen since the process began, up to a limit."""
+
+    sends = "push."
+
+    def for_page(self, surface: str) -> PushDesk | None:
+        return self if surface == self.surface else None
+
+    def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
+        after = change.ask
+        if before is not None and _whom_it_waits_for(before) == _whom_it_waits_for(after):
+            return NO_ROWS
+        return Rows(push_rows(self.surface, self.people, before, after, at))
 
     # --- subscriptions -----------------------------------------------------------------------------
 
@@ -236,7 +249,7 @@ class Pushes(PushDesk):
             return Decision(Write(latest, deliveries=messages), None)
 
         await self.store.asks.change(ask.id, decide, delivery=row.id)
-        self.hooks.deliver()
+        self.wake_outbox()
 
     async def _send_message(
         self, ask: Ask, subscription_id: str, *, over: bool, at: float
@@ -290,6 +303,13 @@ def push_addresses(rules: PushRules) -> AddressRules:
         ConfigError: an entry is not a host, address or network.
     """
     return AddressRules(rules.allow, setting="web.push_allow", loopback=False)
+
+
+def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
+    """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
+    named = (ask.waits_for, ask.placement.confirmers_elsewhere)
+    waits = (named, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
+    return (ask.placement.destination.surface, *waits) if ask.open else None
 
 
 def _seen(person: str, ask: Ask) -> str:

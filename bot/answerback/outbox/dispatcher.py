@@ -1,7 +1,7 @@
-"""Drains the outbox to webhooks: woken by commits, in order per ask, with receivers isolated from each other.
+"""Drains the outbox: woken by commits, in order per ask, with receivers isolated from each other.
 
 A receiver is one agent and one URL: what it responds, where it hangs and what it asks for affects only that agent's
-deliveries to that URL. This module owns the queues, the delays between attempts and the decision to give up; `sender`
+deliveries to that URL. This module owns the queues, the delays between attempts and the decision to give up; `attempts`
 makes a single attempt.
 """
 
@@ -19,14 +19,15 @@ from pydantic import JsonValue
 
 from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
+from answerback.outbox.attempts import FAILED, TIMED_OUT
 from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock, ClockStepDetector, sleep_until_woken
 from answerback.ports.late_answers import SeenState
+from answerback.ports.sender import Sender, SendResult
 from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.notify import Hooks
-from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, SendResult
 from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class _Endpoint:
 
 
 @dataclass(eq=False)
-class WebhookDispatcher:
+class OutboxDispatcher:
     outbox: Outbox
     """The deliveries in the store."""
     clock: Clock

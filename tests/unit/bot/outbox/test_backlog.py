@@ -10,12 +10,12 @@ from typing import Final, cast
 
 import pytest
 
+from answerback.outbox.dispatcher import DispatchLimits, OutboxDispatcher
 from answerback.ports.claims import Claim
+from answerback.ports.sender import SendResult
 from answerback.ports.store import Outbox
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 from answerback.service.notify import Hooks
-from answerback.webhooks.outbox import DispatchLimits, WebhookDispatcher
-from answerback.webhooks.sender import SendResult
 from tests.service_support import WAIT, ManualClock
 
 NOW: Final = 1_800_000_000.0
@@ -92,10 +92,10 @@ async def _save_seen(ask_ids: Sequence[str], state: object) -> None:
 @asynccontextmanager
 async def dispatching(
     outbox: LongOutbox, sender: HeldSender, in_flight: int = 1
-) -> AsyncIterator[WebhookDispatcher]:
+) -> AsyncIterator[OutboxDispatcher]:
     limits = DispatchLimits(in_flight=in_flight, queued=in_flight, batch=2 * BACKLOG)
     stored = cast("Outbox", outbox)  # the tests need no more of it
-    dispatcher = WebhookDispatcher(
+    dispatcher = OutboxDispatcher(
         stored, ManualClock(NOW), sender, Hooks(), _save_seen, limits=limits
     )
     running = asyncio.create_task(dispatcher.run())

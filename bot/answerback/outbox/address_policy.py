@@ -13,8 +13,7 @@ import ipaddress
 import re
 import socket
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Final
@@ -25,7 +24,6 @@ from yarl import URL
 
 from answerback.core.errors import ConfigError
 from answerback.http.client_address import Address, Network, is_among, parse_address
-from answerback.service.submission_request import Agent
 
 _NUMERIC_HOST: Final = re.compile(
     r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*\.?", re.IGNORECASE
@@ -139,35 +137,6 @@ class AddressRules:
         if ":" in host or _NUMERIC_HOST.fullmatch(host):  # the session does not resolve these
             return "callback.url must write an address in its usual form, such as 127.0.0.1."
         return None
-
-
-@dataclass
-class CallbackPolicy:
-    """Decides whether a callback is possible: it needs an address that may be reached and a signing secret."""
-
-    rules: AddressRules
-    """Which addresses may be reached."""
-    secrets: Mapping[str | None, Sequence[str]] = field(repr=False)
-    """The signing secrets by agent; None stands for callers without a token."""
-
-    def update_from(self, other: CallbackPolicy) -> None:
-        """Replace the rules and secrets by those of another policy."""
-        self.rules.update_from(other.rules)
-        self.secrets = other.secrets
-
-    def secrets_of(self, agent: str | None) -> Sequence[str]:
-        """The secrets that sign an agent's webhooks; there are several while one replaces another."""
-        return self.secrets.get(agent, ())
-
-    def check(self, url: str, agent: Agent | None) -> str | None:
-        """None if an agent's webhooks may be sent to this URL, else a sentence that says what to do."""
-        if not self.secrets_of(agent.name if agent else None):
-            key = f"agents.{agent.name}.callback_secret" if agent else "callbacks.secret"
-            return (
-                f"Webhooks are signed, but no secret is configured: set {key} to whsec_ followed by 24 to "
-                "64 random bytes in base64, or leave the callback out."
-            )
-        return self.rules.url_refusal_reason(url)
 
 
 class BoundedResolver(AbstractResolver):

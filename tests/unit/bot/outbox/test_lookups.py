@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.webhooks.address_policy import (
+from answerback.outbox.address_policy import (
     MAX_LOOKUPS,
     AddressRules,
     BoundedResolver,

@@ -1,0 +1,142 @@
+"""The door for extensions: what a distribution adds to the service, besides a place where people are asked.
+
+It names a subclass of `Extension` in the entry-point group `answerback.extensions`. Every command imports the module,
+so an extension imports what it runs with in `Extension.open`. Proved by `answerback_testing.extension_contract`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from answerback.ports.extension_rows import NO_ROWS, Rows, RowTable, SchemaTable
+from answerback.ports.settings_tables import Table
+
+if TYPE_CHECKING:  # commands that need no service import this module, too
+    from contextlib import AsyncExitStack
+
+    from aiohttp import web
+
+    from answerback.core.ask import Ask, Change
+    from answerback.core.people import People
+    from answerback.ports.clock import Clock
+    from answerback.ports.commands import Command
+    from answerback.ports.person_key import KeyHolderSource
+    from answerback.ports.plugin import Finding
+    from answerback.ports.push import NotifyingSurface
+    from answerback.ports.sender import SendResult
+    from answerback.ports.store import Store
+    from answerback.ports.store_values import Delivery
+    from answerback.ports.surface import Surface
+
+GROUP: Final = "answerback.extensions"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What the configuration says to an extension."""
+
+    table: Any
+    """Its own table, of the type `Extension.settings`."""
+    agent_secrets: Mapping[str, Sequence[str]] | None = field(repr=False)
+    """The callback secrets of each agent; None if agents need no tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceParts:
+    """What the process provides to an extension."""
+
+    configured: Configured
+    store: Store
+    clock: Clock
+    people: People
+    surfaces: Mapping[str, Surface]
+    """The surfaces by name; empty until all extensions are open."""
+    holders: KeyHolderSource
+    """Returns the valid keys and whom they belong to."""
+    address: str
+    """The address at which people reach the service."""
+    wake_outbox: Callable[[], None]
+    """Say that the outbox has something new which `Running.on_change` has not returned."""
+    trace_headers: Callable[[], Mapping[str, str]]
+    """Returns the headers that pass the current trace on."""
+    notifying: NotifyingSurface | None
+    """Whose people can have themselves notified."""
+    stack: AsyncExitStack
+    """Closes what the extension opens."""
+
+
+class Running:
+    """An extension that runs. Each method does nothing unless it is overridden."""
+
+    sends: str = ""
+    """How the types of the deliveries begin that `send` sends, such as ``push.``; empty if it sends none."""
+
+    kinds: frozenset[str] | None = None
+    """`on_change` is called only with changes that add such lines to the record, such as ``ended``; None: with each."""
+    only_callbacks: bool = False
+    """Whether `on_change` is called only for asks whose agents want to be sent the outcome."""
+
+    def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
+        """Return what is stored with a change of the ask ``before`` (None: it is new). Pure and quick: it is called in
+        the transaction, and perhaps again."""
+        return NO_ROWS
+
+    async def send(self, delivery: Delivery, at: float) -> SendResult:
+        """Attempt a delivery; see `answerback.ports.sender.Sender`."""
+        raise AssertionError(f"{type(self).__name__} sends nothing")
+
+    def callback_problem(self, url: str, agent: str | None) -> str | None:
+        """Say why an agent's outcomes cannot be sent to a URL; None if they can."""
+        return "No installed extension sends webhooks. Leave the callback out."
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """The routes on the agents' listener, each of which authenticates its callers."""
+        return ()
+
+    def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        """What runs in the background, by names for the log; what fails is started again."""
+        return {}
+
+    def commands(self) -> Sequence[Command]:
+        """What people can do by ``/answerback``."""
+        return ()
+
+    def for_page(self, surface: str) -> object | None:
+        """What a surface gets in `answerback.ports.plugin.Host.additions`, by the extension's name; None: nothing."""
+        return None
+
+    def reload(self, configured: Configured) -> Callable[[], None] | None:
+        """Check a changed configuration, and return the function that applies it; None: that needs a restart.
+
+        Raises:
+            ConfigError: it is invalid.
+        """
+        return None
+
+
+class Extension(ABC):
+    """What the entry point names. Commands of the program have a door of their own, `answerback.commands`."""
+
+    name: ClassVar[str]
+    order: ClassVar[int] = 100
+    table: ClassVar[str] = ""
+    """The name of its table of the configuration; empty if it has none."""
+    settings: ClassVar[type[Table]] = Table
+    tables: ClassVar[Sequence[RowTable]] = ()
+    schema_tables: ClassVar[Sequence[SchemaTable]] = ()
+
+    def check(self, configured: Configured) -> None:  # noqa: B027 - few extensions have anything to check
+        """Check the configuration; raises ConfigError if `open` would refuse it."""
+
+    @abstractmethod
+    async def open(self, parts: ServiceParts) -> Running | None:
+        """Return the extension as it runs with a service; None if the configuration does not use it."""
+
+    async def findings(self, configured: Configured) -> AsyncIterator[Finding]:
+        """The checks of `answerback doctor`; they change nothing. There are none unless it is overridden."""
+        nothing: tuple[Finding, ...] = ()
+        for finding in nothing:
+            yield finding

@@ -1,0 +1,78 @@
+"""What extensions store: rows of their own, and how these are erased, copied, exported and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from pydantic import JsonValue
+
+if TYPE_CHECKING:
+    from answerback.ports.store_values import Delivery
+
+
+class NewRow(NamedTuple):
+    """A row to store with a change of an ask."""
+
+    table: str
+    """The name of one of the extension's tables."""
+    value: JsonValue
+
+
+class Rows(NamedTuple):
+    """What an extension stores with a change of an ask, in the same transaction."""
+
+    deliveries: tuple[Delivery, ...] = ()
+    """What is to be sent: see `answerback.ports.extension.Running.send`."""
+    rows: tuple[NewRow, ...] = ()
+
+
+NO_ROWS = Rows()
+
+
+class RowTable(NamedTuple):
+    """A table of rows that belong to asks. Each is deleted when its ask is erased, and copied by `answerback copy`."""
+
+    name: str
+    """The extension's name, or that with a dot and a word after it."""
+    exported: bool = False
+    """Whether `answerback export` prints the rows, to the operator and front ends."""
+    days: float | None = None
+    """The rows are deleted this many days after they were stored; None: they stay until their asks are erased."""
+
+
+class StoredRow(NamedTuple):
+    """A row of a table. Numbers increase, and none is used again."""
+
+    number: int
+    ask_id: str
+    value: JsonValue
+    at: float
+
+
+class RowStore(Protocol):
+    """The rows of extensions in the store. They are stored with changes of asks: see `answerback.ports.store.Write`."""
+
+    async def list(self, table: str, after: int = 0, limit: int = 100) -> Sequence[StoredRow]:
+        """The rows of a table after a number, in the order in which they were stored."""
+
+    async def of_ask(self, table: str, ask_id: str) -> Sequence[StoredRow]:
+        """The rows of a table that belong to an ask, in that order."""
+
+    async def delete(self, table: str, numbers: Sequence[int]) -> None:
+        """Delete rows; unknown numbers are ignored."""
+
+    async def prune(self, table: str, before: float) -> None:
+        """Delete the rows of a table that were stored before then."""
+
+
+class SchemaTable(NamedTuple):
+    """A table with columns of its own, which a migration of this repository makes."""
+
+    name: str
+    columns: tuple[str, ...]
+    """Those that `answerback copy` copies; ``seq`` is a number that the database gives."""
+    erase: str = ""
+    """The statement that erases what belongs to the ask ``$1``; empty if nothing does."""
+    given_number: bool = False
+    """Whether the database gives ``seq``."""

@@ -1,0 +1,133 @@
+"""The extensions of a service: opened with it, and what they add to its parts, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from answerback.ports.commands import Command
+from answerback.ports.extension import Configured, Extension, Running, ServiceParts
+from answerback.ports.extension_rows import RowTable
+from answerback.ports.installed_extensions import installed_extensions
+from answerback.ports.push import NotifyingSurface
+from answerback.runtime.config import Settings, extension_settings, plugin_settings
+from answerback.runtime.plugins import Plugin, installed_plugins
+from answerback.service.submission_request import Agent
+
+_NO_EXTENSION = Running()
+
+
+def configured_for(settings: Settings, extension: Extension) -> Configured:
+    """Return what the configuration says to an extension."""
+    secrets = {
+        name: [secret.get_secret_value() for secret in agent.callback_secret]
+        for name, agent in settings.agents.items()
+    }
+    table = extension_settings(settings, extension)
+    return Configured(table, secrets if settings.uses_tokens else None)
+
+
+def check_extensions(settings: Settings) -> None:
+    """Check the tables of all installed extensions; raises ConfigError if one is invalid."""
+    for extension in installed_extensions().usable.values():
+        extension.check(configured_for(settings, extension))
+
+
+def find_notifying_surface(settings: Settings) -> NotifyingSurface | None:
+    """Return the first surface whose people can have themselves notified; None: no surface does that."""
+    for plugin in installed_plugins():
+        push = _push_of(settings, plugin)
+        if push is not None:
+            return push
+    return None
+
+
+def _push_of(settings: Settings, plugin: Plugin) -> NotifyingSurface | None:
+    table = plugin_settings(settings, plugin)
+    push = plugin.push(table, settings.labels) if table.configured() else None
+    return None if push is None else NotifyingSurface(plugin.name, *push)
+
+
+def row_tables() -> list[RowTable]:
+    """Return the tables of rows of all installed extensions, even of those that do not run now."""
+    return [table for each in installed_extensions().usable.values() for table in each.tables]
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """Those that run, by name."""
+
+    running: Mapping[str, Running]
+
+    def storing(self) -> Sequence[Running]:
+        """Return those that store something with changes."""
+        return [
+            each for each in self.running.values() if type(each).on_change is not Running.on_change
+        ]
+
+    def callback_problem(self, url: str, agent: Agent | None) -> str | None:
+        """Say why an agent's outcomes cannot be sent to a URL; None if an extension does."""
+        problem = _NO_EXTENSION.callback_problem(url, None)
+        for each in self.running.values():
+            if type(each).callback_problem is not Running.callback_problem:
+                problem = each.callback_problem(url, agent.name if agent else None)
+                if problem is None:
+                    return None
+        return problem
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return further routes of the agents' listener."""
+        return [route for each in self.running.values() for route in each.routes()]
+
+    def commands(self) -> list[Command]:
+        """Return what people can do by ``/answerback`` because of them."""
+        return [command for each in self.running.values() for command in each.commands()]
+
+    def loops(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
+        """Yield what they run in the background."""
+        for each in self.running.values():
+            yield from each.loops().items()
+
+    def for_page(self, surface: str) -> dict[str, object]:
+        """Return what they add to a surface's pages."""
+        found = ((name, each.for_page(surface)) for name, each in self.running.items())
+        return {name: added for name, added in found if added is not None}
+
+    def check_reload(self, settings: Settings) -> Callable[[], list[str]]:
+        """Check changed tables; return the function that applies them, and then returns those that need no restart.
+
+        Raises:
+            ConfigError: a table is invalid.
+        """
+        installed = installed_extensions().usable
+        changes = {
+            installed[name].table: each.reload(configured_for(settings, installed[name]))
+            for name, each in self.running.items()
+        }
+
+        def apply() -> list[str]:
+            for change in changes.values():
+                if change is not None:
+                    change()
+            return [table for table, change in changes.items() if table and change is not None]
+
+        return apply
+
+
+async def open_extensions(
+    settings: Settings, parts: Callable[[Configured], ServiceParts]
+) -> Extensions:
+    """Open all installed extensions that the configuration uses.
+
+    Raises:
+        ConfigError: the table of one is invalid.
+        StoreError: what one needs cannot be read.
+    """
+    running = {}
+    for name, extension in installed_extensions().usable.items():
+        opened = await extension.open(parts(configured_for(settings, extension)))
+        if opened is not None:
+            running[name] = opened
+    return Extensions(running)

@@ -1,0 +1,190 @@
+"""A service runs with all extensions, with each one, and with none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from pydantic import JsonValue
+
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask, Change
+from answerback.core.errors import ConfigError, InvalidCallError
+from answerback.ports.commands import Command
+from answerback.ports.extension import Configured, Extension, Running, ServiceParts
+from answerback.ports.extension_rows import NO_ROWS, NewRow, Rows, RowTable
+from answerback.ports.installed_extensions import installed_extensions
+from answerback.ports.plugin import Finding
+from answerback.ports.settings_tables import Table
+from answerback.runtime.app import RunningService, run_service
+from answerback.runtime.config import settings_type
+from answerback.service.submission_request import read_submission
+from answerback_testing.chosen_extensions import only_extensions
+from tests.person_keys import bearer
+from tests.service_support import actor
+from tests.unit.bot.outbox_support import SECRET
+
+_ALL = sorted(installed_extensions().usable)
+_SETS = [_ALL, *([name] for name in _ALL), []]
+_CALL: dict[str, JsonValue] = {
+    "name": "ask_user",
+    "arguments": {"question": "Apply the migration?", "answer_type": "boolean"},
+    "responders": ["anyone"],
+}
+
+
+class TallySettings(Table):
+    """The table of the extension."""
+
+    counts: bool = True
+
+
+class Tally(Extension):
+    """Counts outcomes: an extension that uses everything that the door offers."""
+
+    name = "tally"
+    table = "tally"
+    settings = TallySettings
+    tables = (RowTable("tally", exported=True), RowTable("tally.late", days=1.0))
+
+    def check(self, configured: Configured) -> None:
+        if not configured.table.counts and configured.agent_secrets is not None:
+            raise ConfigError("tally.counts: agents with tokens are always counted")
+
+    async def open(self, parts: ServiceParts) -> Running | None:
+        return RunningTally(parts)
+
+    async def findings(self, configured: Configured) -> AsyncIterator[Finding]:
+        yield Finding("tally", None if configured.table.counts else "nothing is counted")
+
+
+class RunningTally(Running):
+    """It counts."""
+
+    def __init__(self, parts: ServiceParts) -> None:
+        self.parts, self.table, self.looped = parts, parts.configured.table, False
+
+    def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
+        if not self.table.counts or change.ask.outcome is None:
+            return NO_ROWS
+        return Rows(rows=(NewRow("tally", {"status": change.ask.status.value, "at": at}),))
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.get("/tally", self._count)]
+
+    async def _count(self, _request: web.Request) -> web.Response:
+        return web.json_response(len(await self.parts.store.rows.list("tally")))
+
+    def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        return {"tally": self._loop}
+
+    async def _loop(self) -> None:
+        self.looped = True
+
+    def commands(self) -> list[Command]:
+        return [Command("tally", "Counts.")]
+
+    def for_page(self, surface: str) -> object | None:
+        return self if surface == "web" else None
+
+    def reload(self, configured: Configured) -> Callable[[], None]:
+        Tally().check(configured)
+
+        def apply() -> None:
+            self.table = configured.table
+
+        return apply
+
+
+async def _answered(up: RunningService, **envelope: JsonValue) -> Ask:
+    ask = (await up.service.submit(read_submission({**_CALL, **envelope}))).ask
+    await up.service.act(ask.id, Answer(value=True), actor("ann", "web"))
+    ended = await up.service.get(ask.id)
+    assert ended is not None
+    return ended
+
+
+def _tables(folder: Path, **more: object) -> dict[str, Any]:
+    storage = {"url": f"sqlite:///{folder / 'asks.db'}"}
+    return {"server": {"port": 0}, "storage": storage, "callbacks": {"secret": [SECRET]}, **more}
+
+
+@pytest.mark.rule("PLUGIN-10")
+@pytest.mark.parametrize("names", _SETS, ids=lambda names: "+".join(names) or "none")
+async def test_an_ask_is_answered_erased_and_exported_with_any_set_of_extensions(
+    tmp_path: Path, names: list[str]
+) -> None:
+    with only_extensions(names):
+        tables = _tables(tmp_path, web={"push": True})
+        tables = {name: table for name, table in tables.items() if name != "callbacks"}
+        async with (
+            run_service(settings_type().model_validate(tables)) as up,
+            aiohttp.ClientSession(up.api_url, headers=bearer(tmp_path)) as http,
+        ):
+            assert sorted(up.extensions.running) == sorted(names)
+            ended = await _answered(up)
+            assert not ended.open
+            async with http.get("/v1/export") as response:
+                lines = [json.loads(line) for line in (await response.text()).splitlines()]
+            assert lines[-1]["type"] == "end"
+            async with http.post(f"/v1/asks/{ended.id}/erase") as response:
+                assert response.status == 200, await response.text()
+
+
+@pytest.mark.rule("PLUGIN-10")
+async def test_a_callback_is_refused_where_nothing_sends_webhooks(tmp_path: Path) -> None:
+    callback: JsonValue = {"url": "http://127.0.0.1:9/outcome"}
+    for names in ([], ["webhooks"]):
+        with only_extensions(names):
+            tables = _tables(tmp_path)
+            if not names:
+                del tables["callbacks"]
+            async with run_service(settings_type().model_validate(tables)) as up:
+                if names:
+                    await _answered(up, callback=callback)
+                    [row] = (
+                        await up.service.store.outbox.page(
+                            state=None, agent=None, after=None, limit=9
+                        )
+                    ).rows
+                    assert row.delivery.type == "ask.answered"
+                    continue
+                with pytest.raises(InvalidCallError) as refused:
+                    await up.service.submit(read_submission({**_CALL, "callback": callback}))
+                assert "No installed extension sends webhooks" in str(refused.value.problems)
+
+
+@pytest.mark.rule("PLUGIN-8", "PLUGIN-9")
+async def test_what_an_extension_brings_is_part_of_the_service(tmp_path: Path) -> None:
+    with only_extensions([], Tally()):
+        tables = _tables(tmp_path)
+        del tables["callbacks"]
+        settings = settings_type().model_validate(tables)
+        async with (
+            run_service(settings) as up,
+            aiohttp.ClientSession(up.api_url, headers=bearer(tmp_path)) as http,
+        ):
+            tally = up.extensions.running["tally"]
+            assert isinstance(tally, RunningTally)
+            ended = await _answered(up)
+            async with http.get("/tally") as response:
+                assert await response.json() == 1
+            assert tally.looped
+            assert [command.name for command in up.service.commands.offered] == ["tally"]
+            assert up.extensions.for_page("web") == {"tally": tally}
+            assert up.extensions.for_page("slack") == {}
+            async with http.get("/v1/export") as response:
+                lines = [json.loads(line) for line in (await response.text()).splitlines()]
+            rows = [line for line in lines if line["type"] == "row"]
+            value = {"status": "answered", "at": rows[0]["value"]["at"]}
+            assert rows == [{"type": "row", "table": "tally", "ask_id": ended.id, "value": value}]
+            assert lines[-1]["lines"]["row"] == 1
+            off = settings_type().model_validate({**tables, "tally": {"counts": False}})
+            assert up.reloader.update_from(off) == []
+            await _answered(up)
+            assert len(await up.service.store.rows.list("tally")) == 1
