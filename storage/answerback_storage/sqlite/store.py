@@ -36,6 +36,11 @@ _OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER 
 _HAS_WORD: Final = (
     "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH {{}} AND rowid >= {first})"
 )
+_HAS_PREFIX: Final = """seq IN (SELECT id / 2 FROM asks_words_content
+    WHERE id >= {first} AND instr(' ' || c0, ' ' || {{}}) > 0)"""
+"""The same of a word's beginning, by the indexed texts themselves. Of few asks, that is quicker: from the index, SQLite
+reads all asks with such words, and takes a quarter of a second for those of a million asks.
+"""
 _DELIVERIES_SEEN: Final = "SELECT id, at FROM seen WHERE id > $1 ORDER BY id LIMIT $2"
 
 
@@ -121,9 +126,13 @@ class SqliteMessageQueries(SqlMessageQueries):
 
 class SqliteSearch(SqlSearch):
     def _words(self, wanted: Search, first: int) -> Sequence[tuple[str, object]]:
-        texts = [f'"{word}"*' for word in wanted.terms]
-        texts += [" OR ".join(map(answerer_word, person)) for person in wanted.by]
-        return [(_HAS_WORD.format(first=2 * first), text) for text in texts]
+        people = [" OR ".join(map(answerer_word, person)) for person in wanted.by]
+        conditions: list[tuple[str, object]] = [(_HAS_WORD, text) for text in people]
+        if first:
+            conditions += [(_HAS_PREFIX, word) for word in wanted.terms]
+        else:
+            conditions += [(_HAS_WORD, f'"{word}"*') for word in wanted.terms]
+        return [(condition.format(first=2 * first), value) for condition, value in conditions]
 
 
 class SqliteMaintenance(SqlMaintenance):

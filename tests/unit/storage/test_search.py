@@ -23,6 +23,7 @@ from answerback_storage.sqlite import schema
 from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import FORM, new_ask
+from tests.benchmarks.scale import Filler
 from tests.stores.examples import end_decision
 
 pytestmark = pytest.mark.rule("API-17")
@@ -119,6 +120,25 @@ async def test_erased_words_are_in_no_file(tmp_path: Path) -> None:
     await store.erasure.scrub()
     assert b"xylophone" not in path.read_bytes()
     assert await found(store, "39") == ["ask_39"]
+    await store.close()
+
+
+async def test_sqlite_finds_a_page_of_the_newest_asks_without_its_index(tmp_path: Path) -> None:
+    """All that has a word, or words that begin alike, would be read from the index: a tenth of a second or more."""
+    path = tmp_path / "answerback.db"
+    store = SqliteStore(path)
+    await store.open()
+    await store.asks.create(Write(new_ask(1)), None)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        filler = Filler(
+            "sqlite",
+            lambda statement: db.execute(statement).fetchall(),
+            lambda table: [name for _, name, *_ in db.execute(f"PRAGMA table_info ({table})")],
+        )
+        filler.copy("ask_1", 10, 1_100)
+        db.execute("DELETE FROM asks_words_data WHERE id > 10")  # all but how the index is made up
+    page = await store.search.find(Search(split_words("Ste app")), None, 5)
+    assert [ask.id for ask in page.rows] == [f"ask_{number}" for number in range(1_109, 1_104, -1)]
     await store.close()
 
 
