@@ -48,9 +48,11 @@ from answerback_client.models import (
     UnreachableError,
     reason_of,
 )
+from answerback_client.token_proof import MAX_PROOF, TokenChallenge, is_provable, is_unknown
 
 _LONG_POLL: Final = 60.0
 """Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
+_CHALLENGE_TIMEOUT: Final = aiohttp.ClientTimeout(total=10)
 _LONG_POLL_GRACE: Final = 15.0
 _ACKNOWLEDGE_TIMEOUT: Final = 5.0
 """Seconds for which an outcome is held back to acknowledge it."""
@@ -69,16 +71,22 @@ _REFUSALS: Final = {
 }
 
 
+class _UnprovedError(UnreachableError):
+    """The call was not sent, because the listener did not prove that it knows the token."""
+
+
 class AsyncClient:
     """A client for one service, as one agent (or, with a surface's token, on behalf of people).
 
     Args:
         url: the address of the service.
-        token: the bearer token, if the service uses tokens.
+        token: the bearer token, if the service uses tokens. It is sent only to a program that has proved that it knows
+            it, before each call. A person's key is sent without that.
         http: a session to use; by default, the client creates its own and closes it.
         patience: seconds for which calls to a service that is down are retried.
         acknowledges: whether an outcome counts as the agent's once it is read here. If not, the caller passes it on,
             and then calls `acknowledge`.
+        token_name: how errors name the token.
     """
 
     def __init__(
@@ -89,8 +97,11 @@ class AsyncClient:
         http: aiohttp.ClientSession | None = None,
         patience: float = PATIENCE,
         acknowledges: bool = True,
+        token_name: str = "this token",
     ) -> None:
         self.url = url.rstrip("/")
+        self._proved_token = token if token and is_provable(token) else None
+        self._token_name = token_name
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._acknowledges = acknowledges
         self._http = http
@@ -328,7 +339,9 @@ class AsyncClient:
                 if isinstance(error, TooManyAsksError):
                     pause = max(pause, error.retry_after)
                 else:
-                    unsent = isinstance(error.__cause__, aiohttp.ClientConnectorError)
+                    unsent = isinstance(error, _UnprovedError) or isinstance(
+                        error.__cause__, aiohttp.ClientConnectorError
+                    )
                     lost = error.may_have_acted = lost or (method != "GET" and not unsent)
                 if not repeat or time.monotonic() + pause > until:
                     raise
@@ -337,13 +350,12 @@ class AsyncClient:
     async def _call_once(
         self, method: str, path: str, body: object, headers: Mapping[str, str]
     ) -> Json:
-        if self._http is None:
-            self._http = aiohttp.ClientSession()
+        await self.prove_listener()
         headers = {"Prefer": "acknowledge", **self._headers, **headers}
         if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
             propagate.inject(headers)  # the caller is traced: its trace continues in the service
         try:
-            async with self._http.request(
+            async with self._session().request(
                 method,
                 self.url + path,
                 json=body,
@@ -355,13 +367,9 @@ class AsyncClient:
                 status, retry_after = response.status, response.headers.get("Retry-After", "")
                 outcomes = response.headers.get("Answerback-Outcomes")
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            raise ClientError(
-                f"{self.url} is not a valid Answerback address. Use http://host:port."
-            ) from error
+            raise self._invalid_address() from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnreachableError(
-                f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
-            ) from error
+            raise UnreachableError(self._why_unreachable(error)) from error
         if outcomes and self._acknowledges:
             await self._acknowledge_read(outcomes.split(","))
         try:
@@ -369,6 +377,52 @@ class AsyncClient:
         except TooManyAsksError as error:
             error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
             raise
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            self._http = aiohttp.ClientSession()
+        return self._http
+
+    async def prove_listener(self) -> None:
+        """Make the listener prove that it knows the token, if there is one: every call does, before it sends that.
+
+        Raises:
+            UnauthorizedError: it says that it is the service, and has no such token.
+            UnreachableError: it does not, like a service that is away: another program may have its port for a while.
+        """
+        if self._proved_token is None:
+            return
+        challenge = TokenChallenge(self._proved_token)
+        try:
+            async with self._session().get(
+                f"{self.url}/v1/proof",
+                params=challenge.query,
+                timeout=_CHALLENGE_TIMEOUT,
+                allow_redirects=False,
+            ) as response:
+                body = await response.content.read(MAX_PROOF)
+                status = response.status
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
+            raise self._invalid_address() from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise _UnprovedError(self._why_unreachable(error)) from error
+        if challenge.is_proved_by(body):
+            return
+        if is_unknown(status, body):
+            detail = f"No agent has {self._token_name}."
+            raise UnauthorizedError(HTTPStatus.UNAUTHORIZED, {"detail": detail})
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise _UnprovedError(f"{self.url} answered HTTP {status}.")
+        raise _UnprovedError(
+            f"Cannot reach Answerback at {self.url}: the program there did not prove that it knows {self._token_name}, "
+            "and did not get it."
+        )
+
+    def _invalid_address(self) -> ClientError:
+        return ClientError(f"{self.url} is not a valid Answerback address. Use http://host:port.")
+
+    def _why_unreachable(self, error: Exception) -> str:
+        return f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
 
     async def _acknowledge_read(self, ask_ids: Sequence[str]) -> None:
         """Acknowledge outcomes once, as their caller waits for them: if that fails, they come again."""

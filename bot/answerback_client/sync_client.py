@@ -38,8 +38,11 @@ class Client:
         *,
         patience: float = PATIENCE,
         acknowledges: bool = True,
+        token_name: str = "this token",
     ) -> None:
-        self._client = AsyncClient(url, token, patience=patience, acknowledges=acknowledges)
+        self._client = AsyncClient(
+            url, token, patience=patience, acknowledges=acknowledges, token_name=token_name
+        )
         self._loop = asyncio.new_event_loop()
         self._submitting = threading.Lock()
         """Held while a call is handed to the client's thread, and while that is ended."""
@@ -86,6 +89,7 @@ class Client:
     open_asks = _blocking(AsyncClient.open_asks)
     act = _blocking(AsyncClient.act)
     call = _blocking(AsyncClient.call)
+    prove_listener = _blocking(AsyncClient.prove_listener)
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
         running: list[asyncio.Task[T]] = []

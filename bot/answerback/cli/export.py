@@ -48,7 +48,8 @@ def command(
 async def _print_export(access: ServiceAccess, since: str | None) -> None:
     import aiohttp
 
-    from answerback_agents.cli.api_client import START_HINT, UnprovedServiceError
+    from answerback_agents.cli.api_client import START_HINT
+    from answerback_client import ClientError, UnreachableError
 
     began = ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
@@ -57,6 +58,7 @@ async def _print_export(access: ServiceAccess, since: str | None) -> None:
             access.open_session() as http,
             http.get(
                 f"{access.url}/v1/export",
+                headers=await access.headers(http),
                 params={} if since is None else {"since": since},
                 allow_redirects=False,
                 timeout=timeout,
@@ -69,7 +71,9 @@ async def _print_export(access: ServiceAccess, since: str | None) -> None:
             async for line in response.content:
                 print_result(line.decode().rstrip("\n"))
                 ended = json.loads(line)["type"] == "end"
-    except UnprovedServiceError as error:
+    except UnreachableError as error:
+        fail(f"{error} {START_HINT}")
+    except ClientError as error:
         fail(str(error))
     except (aiohttp.ClientError, TimeoutError, ValueError):
         if not began:

@@ -19,7 +19,6 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback_agents.cli.ask_output import get_dicts
 from answerback_agents.cli.output import fail
-from answerback_agents.cli.proved_token import proof_in
 from answerback_agents.cli.service_address import resolve_url
 from answerback_base.key_proof import key_proof
 from answerback_client import (
@@ -30,6 +29,7 @@ from answerback_client import (
     UnauthorizedError,
     UnreachableError,
 )
+from answerback_client.token_proof import MAX_PROOF, proof_in
 
 T = TypeVar("T")
 JsonObject = dict[str, JsonValue]
@@ -44,8 +44,6 @@ _KEY_HINT: Final = (
     "Without one, the person's key is sent, but only to the address in the configuration."
 )
 _PATIENCE: Final = 5.0
-_MAX_PROOF: Final = 4096
-"""Bytes that are read of a proof, which may come from any program."""
 
 
 class UnprovedServiceError(ClientError):
@@ -58,15 +56,24 @@ class ServiceAccess:
 
     url: str
     token: str | None = field(repr=False)
-    """What the caller has named. It is sent to any address that they name."""
+    """What the caller has named, for any address that they name: an agent's token only once that has proved itself."""
     key: str | None = field(default=None, repr=False)
     """The key of the configured service, if no token is named and this is its address."""
 
     def open_session(self) -> aiohttp.ClientSession:
         if self.key is not None:
             return aiohttp.ClientSession(middlewares=(_KeyBearer(self.url, self.key),))
-        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-        return aiohttp.ClientSession(headers=headers)
+        return aiohttp.ClientSession()
+
+    async def headers(self, http: aiohttp.ClientSession) -> dict[str, str]:
+        """The headers of a call without the client, with the token, if the listener knows it."""
+        if self.token is None:
+            return {}
+        await self.client(http).prove_listener()
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def client(self, http: aiohttp.ClientSession) -> AsyncClient:
+        return AsyncClient(self.url, self.token, http=http, patience=_PATIENCE)
 
 
 def resolve_access(url: str | None, token: str | None, config: Path | None = None) -> ServiceAccess:
@@ -96,7 +103,7 @@ def call_service(
 
     async def call() -> T:
         async with access.open_session() as http:
-            return await work(AsyncClient(access.url, http=http, patience=_PATIENCE))
+            return await work(access.client(http))
 
     try:
         return asyncio.run(call())
@@ -153,7 +160,7 @@ class _KeyBearer:
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=10),
         ) as response:
-            body = await response.content.read(_MAX_PROOF)
+            body = await response.content.read(MAX_PROOF)
         parts = urlsplit(self.base)
         expected = key_proof(self.key.encode(), nonce, parts.hostname or "", parts.port or 80)
         if not hmac.compare_digest(proof_in(body), expected.encode()):

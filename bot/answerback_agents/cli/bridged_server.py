@@ -15,7 +15,6 @@ from answerback_agents.bridges.event_server import ForeignServerError
 from answerback_agents.bridges.late_answers import LateAnswerSource
 from answerback_agents.cli.api_client import START_HINT
 from answerback_agents.cli.output import fail
-from answerback_agents.cli.proved_token import open_session
 from answerback_agents.pipe.lines import MAX_LINE, LineTooLongError
 from answerback_agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
@@ -64,14 +63,18 @@ async def connected(
 ) -> AsyncIterator[tuple[AsyncClient, LateAnswerSource]]:
     """Connect to the service; ends the command if it cannot be reached or refuses the token."""
     token = os.environ.get(token_env) or None
-    async with open_session(url, token, token_env) as http:
+    named = f"the token in {token_env}"
+    async with AsyncClient(
+        url, token, patience=math.inf, acknowledges=False, token_name=named
+    ) as client:
+        first = AsyncClient(url, token, patience=_START_PATIENCE, token_name=named)
         try:
-            await AsyncClient(url, http=http, patience=_START_PATIENCE).open_asks(1)
+            async with first:
+                await first.open_asks(1)
         except UnreachableError as error:
             fail(f"{error} {START_HINT}")
         except UnauthorizedError as error:
             fail(f"{url}: {error} The bridge reads the token from {token_env}.")
-        client = AsyncClient(url, http=http, patience=math.inf, acknowledges=False)
         yield client, LateAnswerSource(client)
 
 

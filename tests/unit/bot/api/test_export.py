@@ -176,8 +176,8 @@ async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
     nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
     done = await run_command("export", *nobody)
     start = "Start one with `answerback serve`, or name it with --url."
-    message = f"Cannot reach Answerback at http://127.0.0.1:1. {start}\n"
-    assert (done.exit_code, done.stderr) == (1, message)
+    assert (done.exit_code, done.stderr.endswith(f"{start}\n")) == (1, True)
+    assert done.stderr.startswith("Cannot reach Answerback at http://127.0.0.1:1: ")
     done = await run_command("erase", "ask_1", "--yes", *nobody)
     assert (done.exit_code, "http://127.0.0.1:1" in done.stderr) == (1, True)
     async with serve(roles={"ci": "agent"}) as api:
@@ -199,7 +199,7 @@ async def test_an_interrupted_export_is_recognised(cut: bool) -> None:
     app = web.Application()
     app.router.add_get("/v1/export", broken)
     async with TestServer(app) as server:
-        done = await run_command("export", "--url", str(server.make_url("")), "--token", "t")
+        done = await run_command("export", "--url", str(server.make_url("")), "--token", "abk_t")
     assert (done.exit_code, "incomplete" in done.stderr) == (1, True)
 
 

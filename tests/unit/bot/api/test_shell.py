@@ -287,7 +287,7 @@ async def test_a_lost_response_is_reported_as_such(monkeypatch: pytest.MonkeyPat
     }
     for command, hint in advice.items():
         async with gone_after_one_request() as url:
-            arguments = [*command, "--url", url, "--token", "ab_any"]
+            arguments = [*command, "--url", url, "--token", "abk_any"]
             done = await asyncio.to_thread(CliRunner().invoke, main.app, arguments)
         assert done.exit_code == 1
         assert done.stderr.startswith(f"Cannot reach Answerback at {url}: ")

@@ -326,6 +326,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
         "backoff",
         "models",
         "sync_client",
+        "token_proof",
     } == set(exported)
 
 

@@ -1,8 +1,9 @@
-"""Hooks, proxies and bridges trust only a listener that knows the token, and only answers of the right shape."""
+"""Whatever sends a token trusts only a listener that knows it, and only answers of the right shape."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from typer.testing import CliRunner
 
 from answerback.hooks.endpoint import HOOK_HEADER
-from answerback_agents.cli.proved_token import open_session
+from answerback_agents.cli import main
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event
@@ -88,12 +90,27 @@ async def test_a_program_that_does_not_know_the_token_gets_it_not_and_allows_not
         people = AskClient(service)
         outcome = await asyncio.to_thread(people.ask, Asking(), Call("ask_user", "", {}, None))
         assert outcome.ask is None
-        async with open_session(other.url, TOKEN, "MINE") as http:
-            client = AsyncClient(other.url, http=http, patience=0)
+        async with AsyncClient(other.url, TOKEN, patience=0, token_name="mine") as client:
             with pytest.raises(
-                UnreachableError, match="did not prove that it knows the token in MINE"
-            ):
-                await client.open_asks(1)
+                UnreachableError, match="did not prove that it knows mine"
+            ) as raised:
+                await client.submit("ask_user", {"question": "Deploy?"})
+        assert not raised.value.may_have_acted
+        assert (set(other.paths), other.tokens) == ({"/v1/proof"}, [])
+
+
+@pytest.mark.rule("AUTH-18")
+@pytest.mark.parametrize(
+    "command", [("list",), ("show", "ask_1"), ("wait", "ask_1"), ("export",), ("ask", "-")]
+)
+async def test_no_command_sends_a_token_to_a_program_that_does_not_know_it(
+    command: tuple[str, ...],
+) -> None:
+    form = json.dumps({"question": "Deploy?", "answer_type": "boolean"})
+    async with impostor() as other:
+        arguments = [*command, "--url", other.url, "--token", TOKEN]
+        done = await asyncio.to_thread(CliRunner().invoke, main.app, arguments, input=form)
+        assert done.exit_code == 1, done.output
         assert (set(other.paths), other.tokens) == ({"/v1/proof"}, [])
 
 
@@ -102,11 +119,11 @@ async def test_a_bridge_sends_its_token_to_the_service_and_hears_that_it_is_wron
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path, {"codex": "agent"}) as service:
-        async with open_session(service.url, service.tokens["codex"], "MINE") as http:
-            assert await AsyncClient(service.url, http=http).open_asks(1) == []
-        async with open_session(service.url, TOKEN, "MINE") as http:
+        async with AsyncClient(service.url, service.tokens["codex"]) as client:
+            assert await client.open_asks(1) == []
+        async with AsyncClient(service.url, TOKEN, token_name="the token in MINE") as client:
             with pytest.raises(UnauthorizedError, match="No agent has the token in MINE"):
-                await AsyncClient(service.url, http=http).open_asks(1)
+                await client.open_asks(1)
         wrong = ServiceCalls(service.url, TOKEN, "MINE")
         answer = await asyncio.to_thread(answer_event, "codex", CODEX_PERMISSION, wrong)
         assert "the environment variable MINE holds a different one" in str(answer.output)
