@@ -159,7 +159,7 @@ class ResponseBuilder:
         if copy is not None and copy.placement.destination.surface == SURFACE:
             ask, on_discord = copy, True
         live = live_message_id(ask) if on_discord else ""
-        if on_discord and (live == used.message_id or not (live or ask.escalated)):
+        if on_discord and (live == used.message_id or not (live or ask.schedule.escalated)):
             return update_response(
                 render.message(view_of(ask, self._labels), self._labels, list_state),
                 ask,

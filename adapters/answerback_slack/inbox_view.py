@@ -133,8 +133,8 @@ def _heading(text: str) -> Block:
 def _waiting_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     times = [escape(labels.waits_since).format(time=kit.date_mrkdwn(ask.created_at))]
-    if ask.expires_at is not None:
-        times.append(escape(labels.closes).format(time=kit.date_mrkdwn(ask.expires_at)))
+    if ask.schedule.expires_at is not None:
+        times.append(escape(labels.closes).format(time=kit.date_mrkdwn(ask.schedule.expires_at)))
     asker = kit.plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _ASKER_ROOM)
     return [_entry(ask, view, labels), _small(asker, kit.mrkdwn(" · ".join(times)))]
 

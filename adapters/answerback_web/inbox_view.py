@@ -153,7 +153,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
         waits=push_text.waits_line(ask, labels),
-        waits_since=ask.reminded_from,
+        waits_since=ask.schedule.reminded_from,
         push_after=ask.request.push_after,
         progress=view.prompt.progress if view.prompt else None,
         unattended=view.unattended,

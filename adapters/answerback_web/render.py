@@ -263,7 +263,7 @@ def _grant(view: View, labels: Labels, post: Post | None) -> GrantPart | None:
 
 def state_of(ask: Ask) -> str:
     """Return a text that changes when the page of an ask does."""
-    return f"{ask.revision}!" if ask.uncollected else str(ask.revision)
+    return f"{ask.revision}!" if ask.collection.uncollected else str(ask.revision)
 
 
 def visitor_line(person: Person | None, labels: Labels) -> str | None:

@@ -213,7 +213,7 @@ class Pushes(Running, PushDesk):
 
     async def _waits(self, ask: Ask, person: str) -> bool | None:
         """Whether an ask waits for a person who is told of it; None if that is not known yet."""
-        if not ask.open or ask.inquiring:
+        if not ask.open or ask.schedule.inquiring:
             return False
         if has_done_their_part(ask, self._person(person), self.people):
             return False
@@ -284,7 +284,11 @@ class Pushes(Running, PushDesk):
     ) -> tuple[bytes, dict[str, str]]:
         secret = await self.secret()
         key = push_messages.server_key(secret, to.operator)
-        left = MAX_TTL if ask.expires_at is None else max(int(ask.expires_at - at), 0)
+        left = (
+            MAX_TTL
+            if ask.schedule.expires_at is None
+            else max(int(ask.schedule.expires_at - at), 0)
+        )
         headers = {
             "Authorization": key.authorization(to.endpoint, self.subject, at),
             "Content-Encoding": "aes128gcm",
@@ -308,10 +312,16 @@ def push_addresses(rules: PushRules) -> AddressRules:
 def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
     named = (ask.waits_for, ask.placement.confirmers_elsewhere)
-    waits = (named, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
+    waits = (
+        named,
+        ask.confirming,
+        ask.schedule.inquiring,
+        ask.schedule.handed_to,
+        ask.schedule.reminded_before,
+    )
     return (ask.placement.destination.surface, *waits) if ask.open else None
 
 
 def _seen(person: str, ask: Ask) -> str:
     """Return the key that tells who has seen an ask since it began to wait as it does, or was handed over."""
-    return f"push:seen:{ask.id}:{ask.reminded_from}:{person}"
+    return f"push:seen:{ask.id}:{ask.schedule.reminded_from}:{person}"

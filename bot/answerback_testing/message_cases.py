@@ -255,7 +255,7 @@ PHASES: Final[dict[str, Ask]] = {
         responders=tuple(f"web:{name}" for name in ("Ada", "Bob", "Cy", "Di", "Ed", "Flo")),
         expires_at=_ASKED_AT + 86_400,
     ),
-    "unattended": replace(_three(), unattended=True),
+    "unattended": with_values(_three(), unattended=True),
     "hand-over": replace(
         _three(), request=_three().request.model_copy(update={"ceiling": ("Ada", "Bob")})
     ),
@@ -286,10 +286,10 @@ PHASES: Final[dict[str, Ask]] = {
         _after(_three(), *_GIVEN[:2]), _GIVEN[2], Submit(), by=BOB, wait=600
     ),
     "answered-long": _after(_many(12), *[_YES] * 12, Submit()),
-    "collected": replace(
+    "collected": with_values(
         _after(KINDS["boolean"], _YES), collected_at=_ASKED_AT + 120, unattended=True
     ),
-    "not-collected": replace(_after(KINDS["boolean"], _YES), uncollected=True, unattended=True),
+    "not-collected": with_values(_after(KINDS["boolean"], _YES), uncollected=True, unattended=True),
     "reply": _after(_three(), _YES, Reply(text="Not on a *Friday*.\nMonday.")),
     "closed": _after(_three(), _YES, Reply()),
     "turn-ended": _after(_three(), EndTurn()),

@@ -243,7 +243,9 @@ class ConfirmationsContract:
         ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
         await bob.look_at(ask)
         before = await bob.count_reminders(0)
-        await stage.harness.remind(ask, ask.reminded_before)  # as the scheduler does, at once
+        await stage.harness.remind(
+            ask, ask.schedule.reminded_before
+        )  # as the scheduler does, at once
         assert await bob.count_reminders(before + 1) == before + 1
 
     @pytest.mark.rule("CONFIRM-15", "CONFIRM-13", "CONFIRM-4")

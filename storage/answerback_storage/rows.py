@@ -255,14 +255,8 @@ def is_step(old: Ask, new: Ask) -> bool:
         and here.message is there.message
         and here.thread is there.thread
         and here.left is there.left
-        and new.inquiring == old.inquiring
-        and new.reminded == old.reminded
-        and new.handed_to is old.handed_to
-        and new.reminded_from == old.reminded_from
-        and new.escalated == old.escalated
-        and new.expires_at == old.expires_at
-        and new.set_back == old.set_back
-        and new.attended_for == old.attended_for
+        and new.schedule is old.schedule
+        and new.attendance.attended_for == old.attendance.attended_for
     )
 
 
@@ -281,7 +275,13 @@ def dump_state(ask: Ask) -> str:
     walk, placement = ask.walk, ask.placement
     state = object.__new__(stored_ask.StoredState)
     # One object, so that a click costs one encoding however many parts an ask has.
-    state.__dict__ = {**ask.__dict__, **placement.__dict__}
+    state.__dict__ = {
+        **ask.__dict__,
+        **placement.__dict__,
+        **ask.schedule.__dict__,
+        **ask.attendance.__dict__,
+        **ask.collection.__dict__,
+    }
     if placement.before is not None:
         state.before = stored_ask.flatten_before(placement.before)
     answers = {"answers": walk.answers or None, "kept": walk.kept or None, "editing": walk.editing}

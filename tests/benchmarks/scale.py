@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -34,6 +33,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.service.notify import Hooks
 from answerback.workers.receipt_linker import ReceiptLinker
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import with_values
 from tests import postgres
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import shown
@@ -137,7 +137,7 @@ def _end(ask: Ask | None) -> Decision[None]:
 async def _store_two(store: Store) -> None:
     """Store an ask that is open, and one that was answered and collected."""
     for number in (1, 2):
-        ask = replace(shown(number, ONE), id=f"ask_{number}", expires_at=4e9)
+        ask = with_values(shown(number, ONE), id=f"ask_{number}", expires_at=4e9)
         await store.asks.create(Write(ask, asks.request_entry(ask, 1.0)), None)
     await store.asks.change("ask_2", _end)
     await store.late_answers.set_seen_state(["ask_2"], SeenState.SEEN, time.time())

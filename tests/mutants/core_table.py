@@ -68,14 +68,14 @@ CORE = (
                 "self.placement.before is not None or self.to_retire is not None",
                 "self.placement.before is not None",
             ),
-            ("escalation is None or self.escalated or", "escalation is None or"),
+            ("escalation is None or self.schedule.escalated or", "escalation is None or"),
             (
-                "self.created_at - self.set_back + escalation.after",
+                "self.created_at - self.schedule.set_back + escalation.after",
                 "self.created_at + escalation.after",
             ),
             (
-                "return None if self.attended_for is None else began",
-                "return None if self.attended_for is None else self.created_at",
+                "return None if seconds is None else began",
+                "return None if seconds is None else self.created_at",
             ),
             (
                 "return began + reminders[number] if",
@@ -90,8 +90,8 @@ CORE = (
     ),
     Mutant(
         "bot/answerback/ports/message_state.py",
-        "replace(kept, expires_at=ask.expires_at - set_back)",
-        "kept",
+        "replace(kept.schedule, expires_at=ask.schedule.expires_at - set_back)",
+        "kept.schedule",
         (f"{_UNIT}/webhooks/test_clock_set.py",),
     ),
     Mutant(

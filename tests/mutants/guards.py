@@ -12,7 +12,7 @@ _API: Final = "tests/unit/bot/api"
 _CORE: Final = "tests/unit/bot/core"
 _SERVICE: Final = "tests/unit/bot/service"
 
-_NOBODY_IS_ASKED: Final = "ask.request.grants is None or not ask.open or ask.inquiring"
+_NOBODY_IS_ASKED: Final = "ask.request.grants is None or not ask.open or ask.schedule.inquiring"
 
 
 class Guards(NamedTuple):

@@ -98,7 +98,7 @@ SERVICE = (
         Mutant(f"bot/answerback/{file}", line, mutant, (f"{_UNIT}/workers/test_crashes.py",))
         for file, line, mutant in (
             ("workers/scheduler.py", "if times < MAX_DEADLINE_CRASHES:", "if True:"),
-            ("service/expiry.py", "or at < ask.expires_at:", "or False:"),
+            ("service/expiry.py", "or at < ask.schedule.expires_at:", "or False:"),
             ("workers/crashes.py", "now >= crashed.again and not", "not"),
             ("workers/crashes.py", "crashed.times >= MAX_CRASHES and", "False and"),
         )
@@ -128,7 +128,7 @@ SERVICE = (
         for file, line, mutant in (
             ("confirmer_copies.py", "and each != place.user)", ")"),
             ("confirmer_copies.py", "not is_collective(each)", "True"),
-            ("confirmer_copies.py", "if number == ask.reminded_before:", "if False:"),
+            ("confirmer_copies.py", "if number == ask.schedule.reminded_before:", "if False:"),
         )
     ),
     # Notifying: an ask that moves leaves a surface.

@@ -143,8 +143,8 @@ PLANTED: Final = (
     Planted(
         "an ask expires before its deadline",
         "answerback.workers.scheduler",
-        "if ask.expires_at is not None and ask.expires_at <= now:",
-        "if ask.expires_at is not None and ask.expires_at <= now + 1_000:",
+        "if ask.schedule.expires_at is not None and ask.schedule.expires_at <= now:",
+        "if ask.schedule.expires_at is not None and ask.schedule.expires_at <= now + 1_000:",
         "TIME",
     ),
     Planted(

@@ -49,7 +49,7 @@ def deadline_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
 
     def decide(ask: Ask | None) -> Decision[None]:
         assert ask is not None
-        return Decision(Write(replace(ask, expires_at=at)), None)
+        return Decision(Write(replace(ask, schedule=replace(ask.schedule, expires_at=at))), None)
 
     return decide
 

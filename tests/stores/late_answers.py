@@ -189,7 +189,14 @@ class LateAnswersContract:
         def collect(state: SeenState, at: float, *, owed: bool = False) -> Decide:
             def decide(ask: Ask | None) -> Decision[None]:
                 assert ask is not None
-                return Decision(Write(replace(ask, collected_at=at), owed=owed, seen=state), None)
+                return Decision(
+                    Write(
+                        replace(ask, collection=replace(ask.collection, collected_at=at)),
+                        owed=owed,
+                        seen=state,
+                    ),
+                    None,
+                )
 
             return decide
 
@@ -202,7 +209,7 @@ class LateAnswersContract:
         )
         assert await seen_states() == [SeenState.LISTED, SeenState.SEEN]
         found = [await store.asks.get(each) for each in (first, second)]
-        assert [ask and ask.collected_at for ask in found] == [6.0, 7.0]
+        assert [ask and ask.collection.collected_at for ask in found] == [6.0, 7.0]
         await asyncio.gather(
             store.asks.change(first, collect(SeenState.SEEN, 8.0)),
             store.asks.change(second, collect(SeenState.LISTED, 8.0)),

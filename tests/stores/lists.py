@@ -90,7 +90,9 @@ class ListsContract:
 
         def unattended(latest: Ask | None) -> Decision[None]:
             assert latest is not None
-            return Decision(Write(replace(latest, unattended=True)), None)
+            return Decision(
+                Write(replace(latest, attendance=replace(latest.attendance, unattended=True))), None
+            )
 
         await store.asks.change("ask_1", unattended)
         await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
@@ -182,7 +184,7 @@ class ListsContract:
         assert await store.claims.claim_due(SOLE_CLAIM, 1_000.0, 10) == ["ask_1"]
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.handed_to, stored.placement.responders) == (
+        assert (stored.schedule.handed_to, stored.placement.responders) == (
             ("U2",),
             (*new_ask(1).placement.responders, "U2"),
         )

@@ -70,7 +70,14 @@ class MaintenanceContract:
             [("ops", 30.0), ("ops", 20.0), ('a "b"', 5.0), (None, 7.0), ("ops", 1.0)]
         ):
             ask = new_ask(number, at=at, request={"route": route, **odd})
-            await store.asks.create(Write(replace(ask, set_back=2.0 if number == 1 else 0.0)), None)
+            await store.asks.create(
+                Write(
+                    replace(
+                        ask, schedule=replace(ask.schedule, set_back=2.0 if number == 1 else 0.0)
+                    )
+                ),
+                None,
+            )
         await store.asks.change("ask_4", end_decision(Status.EXPIRED))
         assert await store.oldest_open() == {"ops": 18.0, 'a "b"': 5.0, "": 7.0}
 
@@ -218,7 +225,7 @@ class MaintenanceContract:
         assert await store.claims.next_due(0.0) == 560.0
         found = await store.asks.get("ask_1")
         assert found is not None
-        assert found.expires_at == 560.0
+        assert found.schedule.expires_at == 560.0
         assert await store.messages.list_outdated(9) == ["ask_1"], "it says when it closes"
 
     @pytest.mark.rule("DATA-15")

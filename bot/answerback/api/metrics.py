@@ -167,7 +167,11 @@ class Metrics:
     def count_ended(self, ask: Ask) -> None:
         if ask.outcome is None:
             return
-        seen = ask.placement.first_seen or ask.placement.seen_since or ask.created_at - ask.set_back
+        seen = (
+            ask.placement.first_seen
+            or ask.placement.seen_since
+            or ask.created_at - ask.schedule.set_back
+        )
         labelled = self.ended_seconds.labels(ask.request.route or "", ask.status.value)
         labelled.observe(max(ask.outcome.at - seen, 0.0))
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.cli.validate import validate_submission
-from answerback.core.ask import ANYONE, Ask, Placement, Request
+from answerback.core.ask import ANYONE, Ask, Placement, Request, Schedule
 from answerback.core.form import AnswerType, Question, When
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -67,7 +67,7 @@ def prompt_states(submission: Submission) -> Iterator[Ask]:
             destination=planned.destination, responders=planned.responders or (ANYONE,)
         ),
         walk=start(form),
-        expires_at=None if seconds is None else time.time() + seconds,
+        schedule=Schedule(expires_at=None if seconds is None else time.time() + seconds),
     )
     for at, question in enumerate(form.questions):
         given = _sample_answers(form.questions[:at], question.when)

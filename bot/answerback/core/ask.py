@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from pydantic import JsonValue
 
@@ -24,6 +24,8 @@ from answerback.core.actions import (
     Submit,
 )
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
+from answerback.core.attendance import Attendance as Attendance
+from answerback.core.collection import Collection as Collection
 from answerback.core.form import Form, Question, options_json
 from answerback.core.given_answer import weakest_source
 from answerback.core.giving_up import GaveUp, TriedAgain
@@ -45,6 +47,7 @@ from answerback.core.request import Escalation as Escalation
 from answerback.core.request import OtherAccount as OtherAccount
 from answerback.core.request import Request as Request
 from answerback.core.request import ToolResult as ToolResult
+from answerback.core.schedule import Schedule as Schedule
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
 from answerback_base.headline_text import fit
 
@@ -62,33 +65,17 @@ class Ask(StrictDataclass):
     request: Request
     placement: Placement
     walk: Walk
+    schedule: Schedule = field(default=Schedule())
+    attendance: Attendance = field(default=Attendance())
+    collection: Collection = field(default=Collection())
     revision: int = 1
     outcome: Outcome | None = None
     acted_by: Person | None = None
     """Who acted last; named to a person whose click came too late."""
     acted_revision: int = 0
     """The revision that their action made."""
-    expires_at: EpochSeconds | None = None
-    set_back: float = 0.0
-    """Seconds by which the clock was set back since creation, so that reminders count elapsed time."""
-    reminded: int = 0
-    """The number of reminders that are done, with those of before."""
-    reminded_before: int = 0
-    reminded_from: float = 0.0
-    """The reminders before they began anew, and when that was, in seconds from creation."""
-    handed_to: tuple[str, ...] = ()
-    """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
-    returned: bool = False
-    """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
-    escalated: bool = False
     accounts_refused: int = 0
     """At how many of its owner's accounts nobody could be reached, so that it was sent to the next one."""
-    inquiring: bool = False
-    """Whether the inquiry backend, not a surface, is to answer the open question."""
-    attended_for: float | None = None
-    """How long the agent waits, in seconds from creation, unless it extends that; None: indefinitely."""
-    unattended: bool = False
-    """Whether the agent has stopped waiting. People are shown this, and their answer still counts."""
     missed: int = 0
     """How often the live message was found to differ from what was recorded: deleted, or out of date."""
     copies: tuple[ConfirmerCopy, ...] = ()
@@ -98,24 +85,17 @@ class Ask(StrictDataclass):
     opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
     """What people asked back and the agent explained, oldest first."""
-    asides_told: int = 0
-    """How many asides a waiting call has reported to the agent."""
     tried_again: TriedAgain | None = None
     """A person's request to try again what nobody had allowed in time."""
-    uncollected: bool = False
-    collected_at: EpochSeconds | None = None
-    """When its agent got the outcome, or what a person has told it since; ``uncollected``: it has yet to."""
     grant: GrantNote | None = None
     """The grant that was made with the answer, or that allowed this."""
-    consumed_at: EpochSeconds | None = None
-    """When what an approval allowed was done, for those who make sure that it is done once."""
     erased_at: EpochSeconds | None = None
     """When its content was erased; None if it was not."""
 
     @property
     def rendered_state(self) -> tuple[int, bool, int, float | None]:
         """The values that decide whether the ask has to be shown again."""
-        return self.revision, self.unattended, self.missed, self.collected_at
+        return self.revision, self.attendance.unattended, self.missed, self.collection.collected_at
 
     @property
     def status(self) -> Status:
@@ -166,8 +146,9 @@ class Ask(StrictDataclass):
     @property
     def presence_lapses_at(self) -> float | None:
         """When the agent counts as gone, unless it waits again; None if its presence does not lapse."""
-        began = self.created_at - self.set_back
-        return None if self.attended_for is None else began + self.attended_for
+        began = self.created_at - self.schedule.set_back
+        seconds = self.attendance.attended_for
+        return None if seconds is None else began + seconds
 
     @property
     def question(self) -> Question | None:
@@ -211,36 +192,46 @@ class Ask(StrictDataclass):
     def reminders(self) -> tuple[float, ...]:
         """When reminders are due, in seconds from creation; a confirmation and a hand over are told at once."""
         after = self.request.remind_after
-        if self.handed_to or self.confirming:
+        if self.schedule.handed_to or self.confirming:
             after = (0.0, *after)
-        return tuple([self.reminded_from + seconds for seconds in after])
+        return tuple([self.schedule.reminded_from + seconds for seconds in after])
 
     def next_due(self) -> float | None:
         """Return when the next timed step of this ask is due (seconds since the epoch), or None."""
         if self.outcome is not None:
             return None
-        due = (self.expires_at, self.presence_lapses_at, self.escalates_at, self.slow_work_at)
+        due = (
+            self.schedule.expires_at,
+            self.presence_lapses_at,
+            self.escalates_at,
+            self.slow_work_at,
+        )
         return min([at for at in due if at is not None], default=None)
 
     @property
     def slow_work_at(self) -> float | None:
         """When work is due that depends on others: an inquiry, or the next reminder; None: there is none left."""
-        began = self.created_at - self.set_back
-        if self.inquiring:
+        began = self.created_at - self.schedule.set_back
+        if self.schedule.inquiring:
             return began
-        number, reminders = self.reminded - self.reminded_before, self.reminders
+        number, reminders = self.schedule.reminded - self.schedule.reminded_before, self.reminders
         return began + reminders[number] if number < len(reminders) else None
 
     @property
     def escalates_at(self) -> float | None:
         """When an open ask is escalated; None: never, or not before a move has ended and its old message is a note."""
         escalation = self.escalation if self.accounts_refused else self.request.escalation
-        if escalation is None or self.escalated or self.is_moving:
+        if escalation is None or self.schedule.escalated or self.is_moving:
             return None
-        return self.created_at - self.set_back + escalation.after
+        return self.created_at - self.schedule.set_back + escalation.after
 
 
-PARTS: Final = {"placement": Placement}
+PARTS: Final = {
+    "placement": Placement,
+    "schedule": Schedule,
+    "attendance": Attendance,
+    "collection": Collection,
+}
 """The values of an ask that are replaced as a whole, by the name of their field."""
 
 
@@ -306,6 +297,9 @@ def apply_action(
     if isinstance(walk, Refused):
         return walk
     outcome = None if walk.open else _outcome(walk, at, by)
+    schedule = ask.schedule
+    if schedule.inquiring:
+        schedule = replace(schedule, inquiring=False)
     # Does what `dataclasses.replace` does, which would take longer than the rest of this function.
     moved = object.__new__(Ask)
     moved.__dict__.update(
@@ -316,20 +310,23 @@ def apply_action(
         updated_at=at,
         acted_by=by or ask.acted_by,
         acted_revision=ask.revision + 1 if by else ask.acted_revision,
-        inquiring=False,
+        schedule=schedule,
         opened=UNOPENED,
     )
     if moved.confirming is not ask.confirming:
-        moved.__dict__.update(restart_reminders(ask, at), handed_to=(), returned=False)
+        restarted = restart_reminders(ask, at)
+        moved.__dict__["schedule"] = replace(
+            restarted, inquiring=False, handed_to=(), returned=False
+        )
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
 
 
-def restart_reminders(ask: Ask, at: float) -> dict[str, Any]:
-    """Return the fields of an ask whose reminders begin anew; the numbers of all before count as used."""
-    number = ask.reminded_before + len(ask.reminders)
-    since = at - ask.created_at + ask.set_back
-    return {"reminded": number, "reminded_before": number, "reminded_from": since}
+def restart_reminders(ask: Ask, at: float) -> Schedule:
+    """Return the schedule of an ask whose reminders begin anew; the numbers of all before count as used."""
+    number = ask.schedule.reminded_before + len(ask.reminders)
+    since = at - ask.created_at + ask.schedule.set_back
+    return replace(ask.schedule, reminded=number, reminded_before=number, reminded_from=since)
 
 
 def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
@@ -355,7 +352,7 @@ def end_ask(
     """End an ask without a person's answer: as expired, withdrawn or failed."""
     outcome = Outcome(status=status, at=at, reason=reason, message=message, gave_up=gave_up)
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at)
-    done = replace(done, inquiring=False, opened=UNOPENED)
+    done = replace(done, schedule=replace(done.schedule, inquiring=False), opened=UNOPENED)
     cancelled: tuple[RecordEntry, ...] = ()
     if ask.question is not None:
         why: dict[str, JsonValue] = {"reason": reason.value}

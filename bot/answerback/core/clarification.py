@@ -127,12 +127,14 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
 
 def mark_asides_told(ask: Ask, asides: int) -> Ask:
     """Mark the first ``asides`` asides as reported to the agent: no waiting call returns for them again."""
-    return replace(ask, asides_told=max(asides, ask.asides_told))
+    return replace(
+        ask, collection=replace(ask.collection, asides_told=max(asides, ask.collection.asides_told))
+    )
 
 
 def has_untold_question(ask: Ask) -> bool:
     """Return whether a question to the agent has not been reported by a waiting call yet."""
-    return pending_question(ask) is not None and ask.asides_told < len(ask.asides)
+    return pending_question(ask) is not None and ask.collection.asides_told < len(ask.asides)
 
 
 def _open_question_id(ask: Ask) -> str | None:

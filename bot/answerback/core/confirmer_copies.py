@@ -102,10 +102,10 @@ def places_to_remind(ask: Ask, number: int) -> tuple[Ask, ...]:
     While the answers wait for confirmation, those are also the chats of those who may confirm elsewhere and, if they
     were given in a direct message, no other. The copy itself is what tells them first.
     """
-    if not ask.confirming or ask.handed_to:
+    if not ask.confirming or ask.schedule.handed_to:
         return (ask,)
     here = (ask,) if ask.placement.destination.user is None and ask.waits_for else ()
-    if number == ask.reminded_before:
+    if number == ask.schedule.reminded_before:
         return here
     done = {Destination(surface=each.surface, user=each.user_id) for each in ask.walk.decided_by}
     chats = (chat_of(each, ask) for each in ask.copies if each.shows)

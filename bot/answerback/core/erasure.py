@@ -64,7 +64,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
             for copy in ask.copies
             if (copy.surface or ask.placement.destination.surface) in opaque
         ),
-        handed_to=(),
+        schedule=replace(ask.schedule, handed_to=()),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.
@@ -74,7 +74,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         opened=UNOPENED,
         accounts_refused=0,
         asides=(),
-        uncollected=False,
+        collection=replace(ask.collection, uncollected=False),
         tried_again=ask.tried_again
         and replace(ask.tried_again, text=None, by=_person(ask.tried_again.by, opaque)),
         grant=ask.grant

@@ -23,14 +23,14 @@ from answerback.core.person import Person
 def escalate(ask: Ask, at: float) -> Change | None:
     """Escalate an ask: to another place, to more people, or both. Its old message becomes a note."""
     escalation = ask.escalation
-    if escalation is None or ask.escalated:
+    if escalation is None or ask.schedule.escalated:
         return None
     place = ask.placement
     responders = tuple(dict.fromkeys((*place.responders, *escalation.responders)))
     escalated = replace(
         ask,
         placement=replace(place, responders=responders),
-        escalated=True,
+        schedule=replace(ask.schedule, escalated=True),
         revision=ask.revision + 1,
         updated_at=at,
     )
@@ -61,10 +61,13 @@ def escalate(ask: Ask, at: float) -> Change | None:
 
 def skip_escalation(ask: Ask, at: float, why: str) -> Change | None:
     """Leave an ask where it is, because it can never be shown where it would be escalated to."""
-    if ask.escalation is None or ask.escalated:
+    if ask.escalation is None or ask.schedule.escalated:
         return None
     body: dict[str, JsonValue] = {"not_escalated": why}
-    return Change(replace(ask, escalated=True), (RecordEntry(at=at, kind="note", body=body),))
+    return Change(
+        replace(ask, schedule=replace(ask.schedule, escalated=True)),
+        (RecordEntry(at=at, kind="note", body=body),),
+    )
 
 
 def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
@@ -147,7 +150,8 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
     back = replace(_put_back(ask, before), revision=ask.revision + 1, updated_at=at)
     if before.by is not None and ask.open:
         giver = (before.placement.destination.user or before.by.user_id,)
-        back = replace(back, handed_to=giver, returned=True, **restart_reminders(ask, at))
+        restarted = restart_reminders(ask, at)
+        back = replace(back, schedule=replace(restarted, handed_to=giver, returned=True))
     return Change(back, (_return_entry(ask, at, why),))
 
 

@@ -27,7 +27,7 @@ class HandOver:
 def ceiling_of(ask: Ask) -> tuple[str, ...] | None:
     """Return those to whom an ask may be handed over: its route's list, and whom it was escalated to; None: nobody."""
     ceiling, escalation = ask.ceiling, ask.escalation
-    if ceiling is None or escalation is None or not ask.escalated:
+    if ceiling is None or escalation is None or not ask.schedule.escalated:
         return ceiling
     return (*ceiling, *escalation.responders)
 
@@ -59,8 +59,8 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
     """
     if ask.is_copy and ask.placement.destination.user is not None:
         return (ask.placement.destination.user,)
-    if ask.handed_to and number == ask.reminded_before:
-        return ask.handed_to
+    if ask.schedule.handed_to and number == ask.schedule.reminded_before:
+        return ask.schedule.handed_to
     done = ask.walk.decided_by if ask.confirming else ()
     ids = {each.user_id for each in done if each.surface == ask.placement.destination.surface}
     return tuple(each for each in ask.waits_for if each not in ids)
@@ -84,9 +84,11 @@ def apply_hand_over(
         updated_at=at,
         acted_by=by,
         acted_revision=ask.revision + 1,
-        handed_to=() if place.user else to,  # a direct message is its own notification
-        returned=False,
-        **restart_reminders(ask, at),
+        schedule=replace(
+            restart_reminders(ask, at),
+            handed_to=() if place.user else to,  # a direct message is its own notification
+            returned=False,
+        ),
     )
     if place.user:
         handed = move(handed, replace(place, user=to[0]), before=ask, by=by)

@@ -95,10 +95,12 @@ def keep_intervals(ask: Ask, set_back: float) -> Ask:
 
     Its message says when it closes, so it is shown again.
     """
-    kept = replace(ask, set_back=ask.set_back + set_back)
-    if ask.expires_at is None:
+    kept = replace(ask, schedule=replace(ask.schedule, set_back=ask.schedule.set_back + set_back))
+    if ask.schedule.expires_at is None:
         return kept
-    kept = replace(kept, expires_at=ask.expires_at - set_back)
+    kept = replace(
+        kept, schedule=replace(kept.schedule, expires_at=ask.schedule.expires_at - set_back)
+    )
     return mark_outdated(kept) if ask.placement.message is not None else kept
 
 

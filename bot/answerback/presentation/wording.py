@@ -75,8 +75,8 @@ def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], st
     """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them
     or could not be."""
     recipient, label = reminder_recipients(ask, number), labels.reminder
-    if recipient and recipient is ask.handed_to:
-        label = labels.handed_back if ask.returned else labels.handed_over
+    if recipient and recipient is ask.schedule.handed_to:
+        label = labels.handed_back if ask.schedule.returned else labels.handed_over
     elif ask.confirming:
         label = labels.confirm_reminder
     return recipient, sentence(label, asker_label(ask), labels)
@@ -275,7 +275,7 @@ def rejection_note(
         ):
             return marks.text(rejected.problems[0].message)
         case RejectReason.NOT_ALLOWED:
-            moved = ask is not None and ask.escalated and _has_moved(ask)
+            moved = ask is not None and ask.schedule.escalated and _has_moved(ask)
             label = labels.moved_to_people if moved else labels.not_allowed
             return fill(label, marks.text, who=_who(ask.waits_for if ask else (), labels, marks))
         case RejectReason.ENDED:

@@ -107,14 +107,14 @@ class ChangeCommitter:
         )
         if reachable and not self.rules.tools:
             return change  # the configuration has no rules: people are asked
-        while (question := ask.question) is not None and not ask.inquiring:
+        while (question := ask.question) is not None and not ask.schedule.inquiring:
             routed = question_routing.route(
                 ask, question, self.rules, surface=reachable, inquiry=self.has_inquiry
             )
             if isinstance(routed, question_routing.AskPerson):
                 break
             if isinstance(routed, question_routing.Inquire):
-                ask = replace(ask, inquiring=True)
+                ask = replace(ask, schedule=replace(ask.schedule, inquiring=True))
                 break
             if isinstance(routed, question_routing.Fail):
                 following = asks.end_ask(
@@ -147,7 +147,7 @@ class ChangeCommitter:
         """What one transaction stores for a change of the ask ``before``, with the rows of extensions."""
         ask = change.ask
         surface = self.surfaces.get(ask.placement.destination.surface)
-        if surface is None or not surface.live or ask.inquiring:
+        if surface is None or not surface.live or ask.schedule.inquiring:
             ask = replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))
         change = change._replace(ask=ask)
         added = NO_ROWS
@@ -161,7 +161,10 @@ class ChangeCommitter:
                 added = Rows(added.deliveries + new.deliveries, added.rows + new.rows)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         if owed := owed and not isinstance(change.grant, GrantEnd):
-            ask = replace(ask, uncollected=True, collected_at=None)
+            ask = replace(
+                ask,
+                collection=replace(ask.collection, uncollected=True, collected_at=None),
+            )
         receipt = None
         if self.receipts is not None and change.entries and change.entries[-1].kind == "ended":
             receipt = self.receipts.make(ask)

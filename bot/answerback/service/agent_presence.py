@@ -36,12 +36,15 @@ HANDOVER: Final = 5.0
 
 def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
     """Note on the ask whether its agent waits; None: not in this process, but perhaps in another."""
-    if attended is None and ask.unattended:
+    if attended is None and ask.attendance.unattended:
         return None
     seconds = HANDOVER if attended is None else LEASE
-    until = None if attended is False else at - ask.created_at + ask.set_back + seconds
-    updated = replace(ask, attended_for=until, unattended=attended is False)
-    if ask.unattended != updated.unattended:
+    until = None if attended is False else at - ask.created_at + ask.schedule.set_back + seconds
+    updated = replace(
+        ask,
+        attendance=replace(ask.attendance, attended_for=until, unattended=attended is False),
+    )
+    if ask.attendance.unattended != updated.attendance.unattended:
         # The same revision is shown again, so that no responder is interrupted.
         updated = replace(
             updated, placement=replace(updated.placement, shown_revision=ask.revision - 1)
@@ -109,13 +112,15 @@ class AgentPresence:
 
         It changes nothing once people were told that it moved on, or after its call was cut off.
         """
-        if not ask.unattended and ask.id not in self._cut_off:
+        if not ask.attendance.unattended and ask.id not in self._cut_off:
             async with self.track_wait(ask):
                 pass
 
     async def handle_remote_change(self, ask: Ask) -> None:
         """Handle an ask that another process has changed: it may not know who waits for it here."""
-        waits = self.is_waiting(ask.id) or (not ask.unattended and self._has_just_left(ask.id))
+        waits = self.is_waiting(ask.id) or (
+            not ask.attendance.unattended and self._has_just_left(ask.id)
+        )
         if waits and ask.open and self._expires_soon(ask):
             await self.renew(ask.id)
 

@@ -34,7 +34,14 @@ _DECIDED: Final = {Status.ANSWERED, Status.CANCELLED, Status.TURN_ENDED, Status.
 
 def lease_until(ask: Ask, at: float) -> Ask:
     """Return the ask with its lease running until a time."""
-    return replace(ask, attended_for=at - ask.created_at + ask.set_back, unattended=False)
+    return replace(
+        ask,
+        attendance=replace(
+            ask.attendance,
+            attended_for=at - ask.created_at + ask.schedule.set_back,
+            unattended=False,
+        ),
+    )
 
 
 class ApprovalLeases:

@@ -176,7 +176,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": _tool_result(result),
         "interim_result": _tool_result(interim),
-        "waiting": ask.open and not ask.unattended,
+        "waiting": ask.open and not ask.attendance.unattended,
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
@@ -186,14 +186,16 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,
         "tried_again": tried_again_body(ask.tried_again),
-        "collected_at": iso(ask.collected_at) if ask.collected_at is not None else None,
+        "collected_at": iso(ask.collection.collected_at)
+        if ask.collection.collected_at is not None
+        else None,
         "grant": grant_note_body(ask.grant),
         "tool_call_id": ask.request.tool_call_id,
         "conversation": ask.request.conversation,
         "turn": ask.request.turn,
         "created_at": iso(ask.created_at),
         "updated_at": iso(ask.updated_at),
-        "expires_at": iso(ask.expires_at) if ask.expires_at is not None else None,
+        "expires_at": iso(ask.schedule.expires_at) if ask.schedule.expires_at is not None else None,
         "erased_at": iso(ask.erased_at) if ask.erased_at is not None else None,
         "metadata": ask.request.metadata,
     }

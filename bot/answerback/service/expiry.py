@@ -39,7 +39,7 @@ def expire_change(commits: ChangeCommitter, ask: Ask, at: float) -> Change:
 
 def expire_after_crashes(ask: Ask, at: float, *, crashes: int) -> Change | None:
     """End an expired ask without its defaults, and say in the record why; None: its deadline has not come."""
-    if ask.expires_at is None or at < ask.expires_at:
+    if ask.schedule.expires_at is None or at < ask.schedule.expires_at:
         return None
     body: dict[str, JsonValue] = {"crashed_at_deadline": crashes}
     ended = asks.end_ask(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)

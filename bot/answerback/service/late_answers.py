@@ -183,13 +183,12 @@ def _note_collected(
 ) -> Decision[Write | None]:
     """Decide to note since when an ask's agent has what was owed to it, and to show its message again at the same
     revision."""
-    if ask is None or ask.erased_at is not None or ask.uncollected is (at is None):
+    if ask is None or ask.erased_at is not None or ask.collection.uncollected is (at is None):
         return Decision(None, None)
     shown = ask.placement.shown_revision if ask.placement.message is None else ask.revision - 1
     recorded = replace(
         ask,
-        uncollected=at is None,
-        collected_at=at,
+        collection=replace(ask.collection, uncollected=at is None, collected_at=at),
         placement=replace(ask.placement, shown_revision=shown),
     )
     write = Write(recorded, seen=state)

@@ -130,7 +130,9 @@ class Signals:
     def notify(self, ask: Ask) -> None:
         """Notify the followers of an ask, and of its surface, of a commit."""
         # It may have left any of the surfaces, or wait for people there.
-        is_anywhere = ask.escalated or ask.accounts_refused or ask.placement.confirmers_elsewhere
+        is_anywhere = (
+            ask.schedule.escalated or ask.accounts_refused or ask.placement.confirmers_elsewhere
+        )
         surfaces = self._surfaces if is_anywhere else (ask.placement.destination.surface,)
         for what in (ask.id, *surfaces):
             for follower in self._followers.get(what, ()):

@@ -295,7 +295,7 @@ async def _fault_of_rows(store: Store, ask: Ask | None) -> str | None:
         return None
     if changed := await store.receipts.changed_columns(ask):
         return f"These columns say otherwise than what was signed: {', '.join(changed)}."
-    if ask.consumed_at is None and await _is_recorded_as_consumed(store, ask.id):
+    if ask.collection.consumed_at is None and await _is_recorded_as_consumed(store, ask.id):
         return "It was consumed, as its record says, and could be consumed again."
     return None
 

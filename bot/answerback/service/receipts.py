@@ -130,12 +130,12 @@ def is_allowed(ask: Ask) -> bool:
 
 
 def _consume(ask: Ask, *, at: float) -> Change | Refused:
-    if ask.consumed_at is not None:
+    if ask.collection.consumed_at is not None:
         return Refused((refusals.CONSUMED.problem(),))
     if not is_allowed(ask):
         return Refused((refusals.NOT_APPROVED.problem(),))
     entry = RecordEntry(at=at, kind="note", body={"consumed": True})
-    return Change(replace(ask, consumed_at=at), (entry,))
+    return Change(replace(ask, collection=replace(ask.collection, consumed_at=at)), (entry,))
 
 
 async def consume(store: Store, ask_id: str, at: float) -> Ask | tuple[Problem, ...]:

@@ -176,7 +176,7 @@ class Service(AskActions, ShownAsks):
         """Answer the open question with the inquiry backend's answer; an invalid answer fails the ask."""
 
         def decide(ask: Ask, at: float) -> Change | None:
-            if not ask.inquiring:
+            if not ask.schedule.inquiring:
                 return None
             change = asks.apply_action(
                 ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY

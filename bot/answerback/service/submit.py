@@ -15,6 +15,7 @@ from answerback.core.actions import Answer
 from answerback.core.ask import (
     DEFAULT_ASKER,
     Ask,
+    Attendance,
     Change,
     Destination,
     OtherAccount,
@@ -22,6 +23,7 @@ from answerback.core.ask import (
     Reason,
     RecordEntry,
     Request,
+    Schedule,
     apply_action,
     request_entry,
 )
@@ -317,6 +319,9 @@ class Submitter:
             trace={} if begin_trace is None else begin_trace(ask_id),
         )
         reachable = request.callback is not None or request.mode == "async"
+        seconds = None if reachable else LEASE
+        if request.leased:
+            seconds = approval_leases.LEASE
         return Ask(
             id=ask_id,
             created_at=now,
@@ -329,9 +334,15 @@ class Submitter:
                 confirmers_elsewhere=planned.confirmers_elsewhere,
             ),
             walk=start(parsed.form),
-            attended_for=approval_leases.LEASE if request.leased else None if reachable else LEASE,
-            unattended=request.mode == "async" and request.callback is None and not request.leased,
-            expires_at=now + planned.expires_in if planned.expires_in is not None else None,
+            attendance=Attendance(
+                attended_for=seconds,
+                unattended=request.mode == "async"
+                and request.callback is None
+                and not request.leased,
+            ),
+            schedule=Schedule(
+                expires_at=now + planned.expires_in if planned.expires_in is not None else None
+            ),
         )
 
     async def _first_write(self, ask: Ask) -> Write:

@@ -287,7 +287,7 @@ class MessageSync:
         """Update the message where the ask is now; None: that was no longer necessary."""
         if not _is_outdated(ask, surface):
             return None
-        if ask.placement.message is None and (not ask.is_to_post or ask.inquiring):
+        if ask.placement.message is None and (not ask.is_to_post or ask.schedule.inquiring):
             # Nobody has ever seen it, and nobody has to.
             shown = Shown(ask.revision, {}, ask.placement.thread or Thread())
             await self.service.store.asks.save_shown(ask.id, shown, ask)
@@ -348,7 +348,9 @@ class MessageSync:
             and not ask.placement.seen
             and ask.placement.first_seen is None
         ):
-            self.service.hooks.shown(ask, self.service.clock.now() - ask.created_at + ask.set_back)
+            self.service.hooks.shown(
+                ask, self.service.clock.now() - ask.created_at + ask.schedule.set_back
+            )
         if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
                 await self.service.store.asks.change(ask.id, decide_outdated)

@@ -35,9 +35,11 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
     now, ask = service.clock.now(), await service.get(ask_id)
     if ask is None or not ask.open:
         return None
-    created_at = ask.created_at - ask.set_back  # by the clock as it is set now
-    due_count = ask.reminded_before + sum(created_at + after <= now for after in ask.reminders)
-    if due_count <= ask.reminded:
+    created_at = ask.created_at - ask.schedule.set_back  # by the clock as it is set now
+    due_count = ask.schedule.reminded_before + sum(
+        created_at + after <= now for after in ask.reminders
+    )
+    if due_count <= ask.schedule.reminded:
         return None
     surface = service.surfaces.get(ask.placement.destination.surface)
     extra = {"action": "remind", "ask_id": ask.id}
@@ -58,7 +60,15 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
 
     def reminded(latest: Ask, at: float) -> Change | None:
         entry = RecordEntry(at=at, kind="note", body={"reminded": due_count})
-        return Change(replace(latest, reminded=max(due_count, latest.reminded)), (entry,))
+        return Change(
+            replace(
+                latest,
+                schedule=replace(
+                    latest.schedule, reminded=max(due_count, latest.schedule.reminded)
+                ),
+            ),
+            (entry,),
+        )
 
     await service.update(ask.id, reminded)
     return None

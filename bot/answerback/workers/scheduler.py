@@ -201,7 +201,7 @@ class Scheduler:
                 return True
             times = (
                 self._next_deadline,
-                ask.expires_at,
+                ask.schedule.expires_at,
                 ask.presence_lapses_at,
                 _escalates_at(ask),
             )
@@ -220,7 +220,7 @@ class Scheduler:
         """
         escalates_at, lapses_at = _escalates_at(ask), ask.presence_lapses_at
         may_try = partial(self._crashes.may_try, ask.id, now=now)
-        if ask.expires_at is not None and ask.expires_at <= now:
+        if ask.schedule.expires_at is not None and ask.schedule.expires_at <= now:
             is_allowed = may_try(Work.DEADLINE)
             return is_allowed and await self._attempt(ask, Work.DEADLINE, self._expire)
         if escalates_at is not None and escalates_at <= now and may_try(Work.ESCALATION):
@@ -292,9 +292,9 @@ class Scheduler:
         task.add_done_callback(finished)
 
     async def _do_slow_work(self, ask: Ask, until: float) -> None:
-        extra = {"action": "inquire" if ask.inquiring else "remind", "ask_id": ask.id}
+        extra = {"action": "inquire" if ask.schedule.inquiring else "remind", "ask_id": ask.id}
         try:
-            if ask.inquiring:
+            if ask.schedule.inquiring:
                 await self._ask_backend(ask)
             else:
                 await self._remind_while_claimed(ask.id, until)
@@ -365,9 +365,9 @@ class Scheduler:
 
 def _slow_work_of(ask: Ask) -> Work:
     """The work that depends on others: the inquiry backend, or the platform that reminds people."""
-    return Work.INQUIRY if ask.inquiring else Work.REMINDER
+    return Work.INQUIRY if ask.schedule.inquiring else Work.REMINDER
 
 
 def _escalates_at(ask: Ask) -> float | None:
     """When an ask escalates; None: never, or not while no person has to answer it."""
-    return None if ask.inquiring else ask.escalates_at
+    return None if ask.schedule.inquiring else ask.escalates_at

@@ -118,7 +118,7 @@ class RecentAskCache:
     def update(self, ask: Ask) -> None:
         """Replace the cached ask after a change, and drop it once its agent has the outcome."""
         cached = self._asks.pop(ask.id, None)
-        if cached is not None and (ask.open or ask.uncollected):
+        if cached is not None and (ask.open or ask.collection.uncollected):
             self._asks[ask.id] = ask, cached[1]  # at the end: the first are dropped first
         elif cached is not None:
             self._characters_cached -= cached[1]
@@ -236,7 +236,7 @@ class Batch:
             if write.grant is not None:
                 asks.store_grant(db, write.grant)
         if write.seen is not None:
-            self._newly_seen.append((new.id, int(write.seen), new.collected_at))
+            self._newly_seen.append((new.id, int(write.seen), new.collection.collected_at))
         self._asks[new.id] = new
         self._recent.update(new)
         delivery, digest = delivery_seen

@@ -120,7 +120,7 @@ def test_a_question_that_moved_says_to_whom() -> None:
     moved = replace(
         ask,
         request=request,
-        escalated=True,
+        schedule=replace(ask.schedule, escalated=True),
         placement=replace(ask.placement, responders=("U0CAROL",)),
     )
     refused = Rejected(RejectReason.NOT_ALLOWED, moved)

@@ -50,7 +50,7 @@ async def check_everything_works(store: Store) -> None:
     """Check that everything is there, that people and agents can act on it, and that newer features work."""
     ask = await store.asks.get("ask_1")
     assert ask is not None
-    assert (ask.placement.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
+    assert (ask.placement.message, ask.schedule.expires_at) == ({"id": "1"}, 5_001.0)
     assert [one.id for one in (await store.asks.page(status=Status.OPEN)).rows][-1] == "ask_1"
     assert await store.drafts.get("draft") is not None
     assert (await store.messages.list_outdated(9))[0] == "ask_3"

@@ -187,7 +187,7 @@ def test_home(as_json: SnapshotAssertion) -> None:
             single_question_ask(AnswerType.BOOLEAN, text="Apply *it* to <!channel>?"),
             thread=Thread(url=url),
         ),
-        replace(single_question_ask(AnswerType.TEXT), expires_at=1_700_003_600.0),
+        with_values(single_question_ask(AnswerType.TEXT), expires_at=1_700_003_600.0),
     ]
     done = after(single_question_ask(AnswerType.BOOLEAN), Answer(value=True))
     view = inbox_view.build_home_view(Page(tuple(asks), "cursor"), [done], LABELS, first=False)

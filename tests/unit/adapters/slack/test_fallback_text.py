@@ -60,7 +60,7 @@ def test_the_text_of_every_kind_in_every_state_states_the_whole_decision(case: s
     ask = replace(
         CASES[case],
         placement=replace(CASES[case].placement, responders=("U0ADA",)),
-        expires_at=1_700_003_600.0,
+        schedule=replace(CASES[case].schedule, expires_at=1_700_003_600.0),
     )
     view = view_of(ask)
     text = squeezed(read(fallback_text(view, LABELS, ADA), verbatim=True))

@@ -82,7 +82,12 @@ async def test_a_reminder_repeats_the_question_and_later_says_who_answered(up: R
     [reminder] = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
     assert "Apply <!channel> _now_?" in up.ada.sees(reminder).text
     assert up.ada.sees(reminder).mentions == [up.ada.id]
-    await up.app.service.update(ask.id, lambda latest, _: Change(replace(latest, reminded=1), ()))
+    await up.app.service.update(
+        ask.id,
+        lambda latest, _: Change(
+            replace(latest, schedule=replace(latest.schedule, reminded=1)), ()
+        ),
+    )
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
     assert "Answered by ada · " in up.ada.sees(reminder).text
@@ -96,7 +101,12 @@ async def test_people_have_one_name_in_a_message_and_its_reminder(up: Rig) -> No
     note = {"id": "note", "text": "A note?", "answer_type": "text"}
     ask = await up.submit(APPLY, note, responders=[alice.id, bob.id], accepts=["clarify"])
     await up.app.surface.remind(ask, 0)
-    await up.app.service.update(ask.id, lambda latest, _: Change(replace(latest, reminded=1), ()))
+    await up.app.service.update(
+        ask.id,
+        lambda latest, _: Change(
+            replace(latest, schedule=replace(latest.schedule, reminded=1)), ()
+        ),
+    )
     await bob.click(up.live(ask), LABELS.ask_back)
     await bob.sees_modal()
     await bob.submit({LABELS.ask_back_label.format(label="the assistant"): "Why?"})

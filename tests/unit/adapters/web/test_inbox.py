@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,7 +15,7 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store import Write
-from answerback_testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask, with_values
 from tests.browser.site import INBOX, KEY, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
@@ -321,7 +320,7 @@ async def test_an_empty_history_says_why(
 async def test_a_list_says_briefly_that_an_agent_has_moved_on(
     shared: Site, visitor: Reader
 ) -> None:
-    ask = replace(new_ask(8, to=Destination(surface="web")), unattended=True)
+    ask = with_values(new_ask(8, to=Destination(surface="web")), unattended=True)
     await shared.service.store.asks.create(Write(ask), None)
     page = await visitor.open(f"{HISTORY}?status=open")
     assert "Assistant asked" in page.text

@@ -43,7 +43,7 @@ async def renewed(service: Served, ask: Ask) -> None:
                 found = await service.running.service.get(ask.id)
                 assert found is not None
                 assert found.open
-                if (found.attended_for or 0.0) > 2 * approval_leases.LEASE:
+                if (found.attendance.attended_for or 0.0) > 2 * approval_leases.LEASE:
                     return
                 await following.next_commit()
 

@@ -111,14 +111,16 @@ async def test_an_ask_says_when_its_agent_got_what_is_owed_to_it(api: Served) ->
         assert await ids(api) == [ask["id"]]
         recorded = await following.next_commit()
         assert recorded is not None
-        assert recorded.collected_at is not None
+        assert recorded.collection.collected_at is not None
         read = (await api.get(f"/v1/asks/{ask['id']}"))[1]["collected_at"]
-        assert abs(datetime.fromisoformat(read).timestamp() - recorded.collected_at) < 0.001
+        assert (
+            abs(datetime.fromisoformat(read).timestamp() - recorded.collection.collected_at) < 0.001
+        )
         async with api.http.post(f"/v1/asks/{ask['id']}/undelivered") as response:
             assert response.status == 200
         recorded = await following.next_commit()
         assert recorded is not None
-        assert (recorded.collected_at, recorded.uncollected) == (None, True)
+        assert (recorded.collection.collected_at, recorded.collection.uncollected) == (None, True)
     assert await ids(api) == [ask["id"]]
 
 
@@ -418,11 +420,11 @@ async def test_an_ask_whose_outcome_got_lost_after_it_was_saved_says_that_nobody
     await tracker.save_seen()
     saved = await service.get(stored.id)
     assert saved is not None
-    assert (saved.collected_at is None, saved.uncollected) == (False, False)
+    assert (saved.collection.collected_at is None, saved.collection.uncollected) == (False, False)
     await tracker.undo_seen()
     lost = await service.get(stored.id)
     assert lost is not None
-    assert (lost.collected_at, lost.uncollected) == (None, True)
+    assert (lost.collection.collected_at, lost.collection.uncollected) == (None, True)
 
 
 @pytest.mark.rule("LATE-4")

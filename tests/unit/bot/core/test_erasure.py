@@ -58,7 +58,12 @@ def test_opaque_ids_stay_where_messages_are_edited_and_in_who_did_what() -> None
     assert (ask.grant.by, ask.grant.revoked_by) == (nameless, nameless)
     assert ask.copies == (ConfirmerCopy(user="U1"),)
     assert (ask.placement.confirmers_elsewhere, ask.accounts_refused) == ((), 0)
-    assert (ask.placement.responders, ask.placement.confirmers, ask.handed_to, ask.acted_by) == (
+    assert (
+        ask.placement.responders,
+        ask.placement.confirmers,
+        ask.schedule.handed_to,
+        ask.acted_by,
+    ) == (
         (),
         (),
         (),

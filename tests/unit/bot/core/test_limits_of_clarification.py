@@ -62,7 +62,12 @@ def test_only_asides_that_were_reported_count_as_told() -> None:
     assert clarification.has_untold_question(ask)
     assert not clarification.has_untold_question(result)
     assert clarification.has_untold_question(more), "a second question is news"
-    assert clarification.mark_asides_told(replace(more, asides_told=2), 1).asides_told == 2
+    assert (
+        clarification.mark_asides_told(
+            replace(more, collection=replace(more.collection, asides_told=2)), 1
+        ).collection.asides_told
+        == 2
+    )
 
 
 def test_an_explanation_is_about_what_was_asked_back_or_else_the_open_question() -> None:

@@ -110,6 +110,6 @@ def test_who_may_answer_is_named(chat: str) -> None:
         text for text in texts_in(previewed(chat, PHASES["for-some-people"])) if "For " in text
     ]
     assert audience.startswith("For Ada, Bob, Cy")
-    closes = PHASES["for-some-people"].expires_at
+    closes = PHASES["for-some-people"].schedule.expires_at
     assert closes is not None
     assert utc_time(closes) in audience

@@ -80,7 +80,7 @@ async def submitted(service: Service) -> Ask:
 async def unattended(service: Service, ask: Ask) -> bool:
     found = await service.get(ask.id)
     assert found is not None
-    return found.unattended
+    return found.attendance.unattended
 
 
 @pytest.mark.rule("WAITING-4")
@@ -127,7 +127,7 @@ async def test_polling_two_processes_in_turn_counts_as_waiting(
         await made.passes(GRACE * 2 / 3, ann, ben)
         found = await service.get(ask.id)
         assert found is not None
-        assert not found.unattended
+        assert not found.attendance.unattended
         await service.presence.record_poll(found)
 
 

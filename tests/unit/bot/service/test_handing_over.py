@@ -98,15 +98,18 @@ async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) ->
         await sync.wait_until_idle()
         done = await service.act(ask.id, Answer(value=True), actor("U3"))
         assert isinstance(done, Acted)
-        assert reminder_recipients(done.ask, done.ask.reminded_before) == ("U1", "U2")
-        assert wording.reminder(done.ask, done.ask.reminded_before, Labels())[1].endswith(
+        assert reminder_recipients(done.ask, done.ask.schedule.reminded_before) == ("U1", "U2")
+        assert wording.reminder(done.ask, done.ask.schedule.reminded_before, Labels())[1].endswith(
             "has an answer here that needs your confirmation."
         )
         given = await handed(service, ask, "U2")
-        assert reminder_recipients(given, given.reminded_before) == ("U2",)
+        assert reminder_recipients(given, given.schedule.reminded_before) == ("U2",)
         back = await service.act(ask.id, Back(), actor("U3"))
         assert isinstance(back, Acted)
-        assert (back.ask.handed_to, back.ask.placement.responders) == ((), ("U1", "U2", "U3"))
+        assert (back.ask.schedule.handed_to, back.ask.placement.responders) == (
+            (),
+            ("U1", "U2", "U3"),
+        )
 
 
 @pytest.mark.rule("HANDOVER-6")
@@ -150,7 +153,7 @@ async def test_an_escalation_waits_for_the_message_that_was_left_behind(parts: P
         assert now.escalates_at is None
         await parts.clock.advance(61)
         now = await service.get(ask.id) or now
-        assert not now.escalated
+        assert not now.schedule.escalated
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
@@ -249,8 +252,14 @@ async def test_an_erased_ask_names_nobody_to_whom_it_was_handed_over(parts: Part
     await handed(service, ask, "U2")
     done = await service.act(ask.id, Answer(value=True), actor("U2"))
     assert isinstance(done, Acted)
-    erased = erase_ask(replace(done.ask, handed_to=("U2",)), 5.0, [])
-    assert (erased.handed_to, erased.placement.responders, erased.request.ceiling) == ((), (), None)
+    erased = erase_ask(
+        replace(done.ask, schedule=replace(done.ask.schedule, handed_to=("U2",))), 5.0, []
+    )
+    assert (erased.schedule.handed_to, erased.placement.responders, erased.request.ceiling) == (
+        (),
+        (),
+        None,
+    )
 
 
 @pytest.mark.rule("HANDOVER-4")

@@ -221,7 +221,7 @@ async def test_a_token_may_only_use_its_routes(parts: Parts) -> None:
     assert '"ops"' in refused.value.problems[0].message
     ask = (await service.submit(ask_user(to=None, responders=None), agent=agent)).ask
     assert ask.placement.destination.channel == "C9"
-    assert ask.expires_at == ask.created_at + 60
+    assert ask.schedule.expires_at == ask.created_at + 60
     assert ask.request.remind_after == (5.0,)
 
 

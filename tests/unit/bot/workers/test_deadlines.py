@@ -107,7 +107,11 @@ async def test_a_deadline_added_while_the_scheduler_is_awake_is_not_missed(
 
         async def with_one_more(now: float) -> float | None:
             found = await next_due(now)
-            if first.expires_at is not None and now >= first.expires_at and not late:
+            if (
+                first.schedule.expires_at is not None
+                and now >= first.schedule.expires_at
+                and not late
+            ):
                 late.append(await submit(service, to="web", expires_in=5))
                 came.set()
             return found
@@ -187,8 +191,8 @@ async def test_a_deadline_later_than_the_next_does_not_wake_the_scheduler(
     loop = asyncio.create_task(scheduler.run())
     async with asyncio.timeout(WAIT):
         await asleep.wait()
-    assert first.expires_at is not None
-    scheduler.due(first.expires_at + 3_600)
+    assert first.schedule.expires_at is not None
+    scheduler.due(first.schedule.expires_at + 3_600)
     assert not scheduler._wake.is_set()
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)

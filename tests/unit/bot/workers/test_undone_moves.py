@@ -128,12 +128,16 @@ async def test_after_a_move_that_was_undone_the_next_person_can_be_given_it(part
         await parts.chat.until(lambda: bool(parts.chat.notes))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.placement.destination.user, now.placement.responders, now.returned) == (
+        assert (
+            now.placement.destination.user,
+            now.placement.responders,
+            now.schedule.returned,
+        ) == (
             "U3",
             ("U1", "U3"),
             False,
         )
-        assert reminder_recipients(now, now.reminded_before) == ("U1", "U3")
+        assert reminder_recipients(now, now.schedule.reminded_before) == ("U1", "U3")
 
 
 @pytest.mark.rule("MOVE-1")
@@ -176,7 +180,7 @@ async def test_an_escalation_to_somebody_unreachable_leaves_the_ask_where_it_is(
             ask.placement.destination,
             ask.placement.responders,
         )
-        assert (now.escalated, now.escalates_at, parts.chat.notes) == (True, None, [])
+        assert (now.schedule.escalated, now.escalates_at, parts.chat.notes) == (True, None, [])
         assert len(error_lines(caplog, "move_undone")) == 1
         who = actor("U1", surface=ask.placement.destination.surface)
         done = await service.act(ask.id, Answer(value=True), who)

@@ -15,7 +15,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.ports.store import Decision, Write
 from answerback_storage.sqlite.store import SqliteStore
-from answerback_testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask, with_values
 from tests.stores.examples import end_decision
 
 _FRAME_HEAD = struct.Struct(">I20x")
@@ -51,7 +51,7 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
     """A store with an open ask, which has a deadline."""
     store = SqliteStore(path)
     await store.open()
-    await store.asks.create(Write(replace(new_ask(1), expires_at=9_000.0)), None)
+    await store.asks.create(Write(with_values(new_ask(1), expires_at=9_000.0)), None)
     await store.asks.change("ask_1", placed(shown_revision=1))
     yield store
     await store.close()
@@ -70,7 +70,9 @@ def placed(**values: Any) -> Callable[[Ask | None], Decision[None]]:
 def collect(ask: Ask | None) -> Decision[None]:
     """Note that the agent has read the outcome."""
     assert ask is not None
-    return Decision(Write(replace(ask, collected_at=3_000.0)), None)
+    return Decision(
+        Write(replace(ask, collection=replace(ask.collection, collected_at=3_000.0))), None
+    )
 
 
 async def test_noting_where_an_ask_is_shown_writes_no_index_of_its_status(

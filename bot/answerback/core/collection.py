@@ -1,0 +1,20 @@
+"""How much of an ask its agent has collected. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from answerback.core.person import EpochSeconds, StrictDataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collection(StrictDataclass):
+    """What the agent of an ask has read, and whether it has done what was allowed."""
+
+    asides_told: int = 0
+    """How many asides a waiting call has reported to the agent."""
+    uncollected: bool = False
+    collected_at: EpochSeconds | None = None
+    """When its agent got the outcome, or what a person has told it since; ``uncollected``: it has yet to."""
+    consumed_at: EpochSeconds | None = None
+    """When what an approval allowed was done, for those who make sure that it is done once."""

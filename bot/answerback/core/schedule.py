@@ -1,0 +1,28 @@
+"""What happens to an open ask as time passes. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from answerback.core.person import EpochSeconds, StrictDataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule(StrictDataclass):
+    """The deadline of an ask, its reminders, and which of its timed steps are done."""
+
+    expires_at: EpochSeconds | None = None
+    set_back: float = 0.0
+    """Seconds by which the clock was set back since creation, so that reminders count elapsed time."""
+    reminded: int = 0
+    """The number of reminders that are done, with those of before."""
+    reminded_before: int = 0
+    reminded_from: float = 0.0
+    """The reminders before they began anew, and when that was, in seconds from creation."""
+    handed_to: tuple[str, ...] = ()
+    """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
+    returned: bool = False
+    """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
+    escalated: bool = False
+    inquiring: bool = False
+    """Whether the inquiry backend, not a surface, is to answer the open question."""
