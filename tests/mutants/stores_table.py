@@ -52,11 +52,11 @@ STORES = (
     *(
         Mutant(f"{_SQLITE}/{file}.py", line, mutant, _OUTDATED)
         for file, line, mutant in (
-            ("asks", "WHERE id = $14 AND revision = $15", "WHERE id = $14 AND $15 IS NOT NULL"),
+            ("asks", "WHERE id = :id AND revision = :was", "WHERE id = :id AND :was IS NOT NULL"),
             (
                 "asks",
-                "if run_statement(db, _UPDATE, values).rowcount != 1:",
-                "if run_statement(db, _UPDATE, values).rowcount < 0:",
+                "if db.execute(_update_of(tuple(changed)), values | changed).rowcount != 1:",
+                "if db.execute(_update_of(tuple(changed)), values | changed).rowcount < 0:",
             ),
             ("change_batches", "WHERE id = column1 AND revision = column2", "WHERE id = column1"),
             (
@@ -66,8 +66,8 @@ STORES = (
             ),
             (
                 "change_batches",
-                "if _execute(db, _STEP, steps) != len(steps):",
-                "if _execute(db, _STEP, steps) < 0:",
+                "if _execute(db, statement, steps) != len(steps):",
+                "if _execute(db, statement, steps) < 0:",
             ),
         )
     ),
