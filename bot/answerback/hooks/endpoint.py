@@ -29,7 +29,7 @@ from answerback.core.errors import (
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.owed_note import owed_note
 from answerback.dialects.registry import render_refusal, render_result
-from answerback.hooks.host import Call, Host, Outcome, encode_answer
+from answerback.hooks.host import Call, Host, Outcome, encode_answer, text_in
 from answerback.ports.store import Decision, Write
 from answerback.service.agent_requests import (
     RESPONSE_TRACKER,
@@ -123,6 +123,7 @@ class HookEndpoints:
         headers = {HOOK_HEADER: host.name}
         if (answer := host.immediate_answer(event)) is None:
             if (call := host.call(event)) is None:
+                await self._withdraw_passed(event, caller)
                 answer = await self._fetch_late_answers(event, caller)
             else:
                 wrong = _find_mistake(raw)
@@ -135,6 +136,23 @@ class HookEndpoints:
                     return web.json_response({"message": outcome}, status=202, headers=headers)
                 answer = host.answer(event, outcome)
         return web.json_response(text=encode_answer(answer, raw), headers=headers)
+
+    async def _withdraw_passed(self, event: Json, caller: _Caller) -> None:
+        """Withdraw the permission prompts of a session that its host has decided in its own window."""
+        has_passed, session = caller.host.moved_on(event), text_in(event, "session_id")
+        if has_passed is None or session is None:
+            return
+        page = await self.service.store.asks.page(
+            status=Status.OPEN, conversation=session, agent=caller.agent_name
+        )
+        for ask in page.rows:
+            request = ask.request
+            # A subagent works beside the session, and may still wait.
+            carrier = (request.carrier, request.agent)
+            is_own = carrier == (caller.host.name, caller.agent_name)
+            is_own = is_own and "subagent" not in request.metadata
+            if request.dialect == APPROVAL and is_own and has_passed(request.arguments):
+                await self.callers.run_to_completion(self.service.withdraw(ask.id))
 
     async def _fetch_late_answers(self, event: Json, caller: _Caller) -> Json:
         """Deliver answers that came after the agent stopped waiting, as context; each of them once."""

@@ -188,6 +188,9 @@ class Host(NamedTuple):
         event, {"additionalContext": text}
     )
     """Converts words for the model to the host's answer: context, in the shape of most hosts."""
+    moved_on: Callable[[Json], Callable[[Json], bool] | None] = lambda _event: None
+    """Returns for an event which permission prompts of its session no longer wait, by the arguments of their calls;
+    None: it does not say. A host may show its own window at the same time, and not stop its hook if that is faster."""
     immediate_answer: Callable[[Json], Json | None] = lambda _event: None
     """The host's answer if nobody needs to be asked, as with our own MCP tools, which ask people themselves."""
 

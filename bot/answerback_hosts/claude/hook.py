@@ -8,6 +8,7 @@ ExitPlanMode alone, and only with ``updatedInput``: without it, the permission i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from answerback.hooks.host import (
@@ -167,4 +168,21 @@ def _conversation(event: Json) -> str | None:
     return session_of(*CONTEXT_EVENTS)(event) if is_claude else None
 
 
-HOST: Final = Host("claude", _call, _answer, _conversation)
+def _moved_on(event: Json) -> Callable[[Json], bool] | None:
+    """What an event of Claude itself says of its permission prompts.
+
+    Claude Code 2.1.332 shows its own window beside the hook, and lets the hook run on if that is answered first.
+    """
+    if event.get("agent_id") is not None:
+        return None
+    match event.get("hook_event_name"):
+        case "Stop" | "UserPromptSubmit":  # a turn that has ended waits for nothing
+            return lambda _asked: True
+        case "PostToolUse" | "PostToolUseFailure":
+            used = {key: event.get(key) for key in ("tool_name", "tool_input")}
+            return lambda asked: {key: asked.get(key) for key in used} == used
+        case _:
+            return None
+
+
+HOST: Final = Host("claude", _call, _answer, _conversation, moved_on=_moved_on)

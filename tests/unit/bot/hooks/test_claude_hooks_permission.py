@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Status
+from answerback.core.ask import Ask, Status
 from answerback.core.giving_up import GaveUp
 from answerback.core.view import view_of
 from answerback.dialects import registry
@@ -300,3 +300,59 @@ def test_what_a_program_passes_on_of_a_permissions_context_is_used(names: tuple[
     assert [option.value for option in advised.options] == ["allow", "deny"]
     assert "suggests to deny" not in (plain.context or "")
     assert (advised.context or "").startswith("**Claude Code suggests to deny this.**")
+
+
+async def current(service: Served, ask: Ask) -> Ask:
+    """The ask as it is now."""
+    found = await service.running.service.get(ask.id)
+    assert found is not None
+    return found
+
+
+def seen(name: str, **more: Any) -> Json:
+    """A later event of the same session."""
+    return {"session_id": "abc123", "cwd": "/srv/a/project", "hook_event_name": name, **more}
+
+
+@pytest.mark.rule("HOOK-11")
+@pytest.mark.parametrize(
+    "event",
+    [
+        seen("Stop"),
+        seen("UserPromptSubmit", prompt="Go on"),
+        seen("PostToolUse", **{key: permission()[key] for key in ("tool_name", "tool_input")}),
+    ],
+    ids=lambda event: str(event["hook_event_name"]),
+)
+async def test_a_prompt_that_was_decided_in_claudes_own_window_is_withdrawn(
+    service: Served, event: Json
+) -> None:
+    waiting = asyncio.create_task(hook(service, permission()))
+    ask = await service.newest()
+    assert await hook(service, {**event, "session_id": "another"}) == {}
+    assert await hook(service, {**event, "agent_id": "subagent-1"}) == {}
+    assert (await current(service, ask)).open
+    assert await hook(service, event) == {}
+    assert (await current(service, ask)).status is Status.WITHDRAWN
+    assert get_decision(await waiting)["behavior"] == "deny"
+
+
+@pytest.mark.rule("HOOK-11")
+@pytest.mark.parametrize(
+    ("asked", "event"),
+    [
+        (permission(agent_id="s1", agent_type="Explore"), seen("Stop")),
+        (permission(), seen("PostToolUse", tool_name="Bash", tool_input={"command": "ls"})),
+        (permission(), seen("Notification")),
+    ],
+    ids=["subagent", "another use", "another event"],
+)
+async def test_a_prompt_that_may_still_wait_stays_open(
+    service: Served, asked: Json, event: Json
+) -> None:
+    waiting = asyncio.create_task(hook(service, asked))
+    ask = await service.newest()
+    await hook(service, event)
+    assert (await current(service, ask)).open
+    await service.act(ask, action="answer", value="allow")
+    assert get_decision(await waiting) == {"behavior": "allow"}
