@@ -1,15 +1,14 @@
 """The dialect `cline`: Cline's ask_question, and the older ask_followup_question, which Roo Code also has.
 
-Antigravity's ask_question has the same fields, and may have several questions. Based on the package @cline/core 0.0.86,
-https://github.com/cline/cline and https://github.com/RooCodeInc/Roo-Code.
+Based on the package @cline/core 0.0.86, https://github.com/cline/cline and https://github.com/RooCodeInc/Roo-Code.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import Form, Option, Question
+from answerback.core.ask import Ask, ToolResult
+from answerback.core.form import Form, Option
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect
@@ -26,35 +25,18 @@ QUESTION_ID: Final = "answer"
 
 def parse(call: ArgumentNode) -> Form | None:
     call.is_object()
-    if call.has("questions"):  # Antigravity's
-        return choice_forms.read_form(call, _question)
-    return choice_forms.form_of(call, _question(call, QUESTION_ID))
-
-
-def _question(node: ArgumentNode, question_id: str) -> Question:
-    text, options = node.text("question"), _options(node)
-    kind = choice_forms.read_multiple(node, "is_multi_select")
-    return choice_forms.choice_question(question_id, text or "", options, kind)
+    question = choice_forms.choice_question(
+        QUESTION_ID, call.text("question") or "", _options(call)
+    )
+    return choice_forms.form_of(call, question)
 
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended: the answer itself; of several questions, one below each."""
-    answers = [(question, _answer(ask, question)) for question in ask.form.questions]
-    if len(answers) == 1:
-        text = answers[0][1] or results.said(ask)
-    else:
-        parts = [f"{question.text}\n{answer}" for question, answer in answers if answer is not None]
-        text = "\n\n".join(parts if ask.status is Status.ANSWERED else [*parts, results.said(ask)])
+    """Render the tool result of an ask that has ended: the answer itself."""
+    given = ask.walk.answer(QUESTION_ID)
+    text = results.said(ask) if given is None else str(given.value)
     return ToolResult(content=text, structured=text)
-
-
-def _answer(ask: Ask, question: Question) -> str | None:
-    given = ask.walk.answer(question.id)
-    if given is None:
-        return None
-    rows = given.value if isinstance(given.value, list) else [given.value]
-    return ", ".join(map(str, rows))
 
 
 def _options(call: ArgumentNode) -> tuple[Option, ...]:

@@ -293,7 +293,7 @@ def test_cline_finds_its_options(arguments: dict[str, Any], options: list[str]) 
 
 
 @pytest.mark.rule("CLINE-1")
-def test_several_questions_of_cline_are_answered_one_below_the_other() -> None:
+def test_several_questions_of_antigravity_are_answered_one_below_the_other() -> None:
     asks = [
         {"question": "Which?", "options": ["a", "b"], "is_multi_select": True},
         {"question": "Why?"},
