@@ -6,4 +6,8 @@ from typing import Final
 
 from answerback_base.hosts import About
 
-ABOUT: Final = About("Cursor")
+ABOUT: Final = About(
+    "Cursor",
+    programs=("cursor", "cursor-agent"),
+    requests=("cursor/beforeShellExecution", "cursor/beforeMCPExecution"),
+)

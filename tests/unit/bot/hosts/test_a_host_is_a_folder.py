@@ -128,7 +128,7 @@ async def test_it_is_connected_like_the_others(tmp_path: Path) -> None:
     written = json.loads((tmp_path / ".imagined" / "settings.json").read_text())
     [group] = written["hooks"]["permission"]
     assert group["hooks"][0]["command"].endswith(" hook imagined")
-    assert "imagined" in await run(tmp_path, "hook", "--help")
+    assert "imagined" in await run(tmp_path, "hook", "--help", COLUMNS="200")
 
 
 def test_a_host_needs_no_more_than_a_name() -> None:

@@ -158,14 +158,14 @@ def test_entries_pasted_by_hand_are_removed_too(connect: Connect, home: Path) ->
 
 @pytest.mark.rule("CONNECT-1")
 def test_a_file_with_an_entry_of_the_same_shape_is_restored(connect: Connect, home: Path) -> None:
-    file = home / ".cursor" / "mcp.json"
+    file = home / ".kimi-code" / "mcp.json"
     file.parent.mkdir()
-    mine = connect("cursor", "--print").stdout.replace("127.0.0.1", "10.0.0.1")
+    mine = connect("kimi", "--print").stdout.replace("127.0.0.1", "10.0.0.1")
     file.write_text(mine)
-    connect("cursor", "--yes")
-    connect("cursor", "--yes", "--url", "http://127.0.0.1:9")
+    connect("kimi", "--yes")
+    connect("kimi", "--yes", "--url", "http://127.0.0.1:9")
     assert "10.0.0.1" not in file.read_text()
-    connect("cursor", "--remove", "--yes")
+    connect("kimi", "--remove", "--yes")
     assert tree(home) == {str(file.parent): None, str(file): mine.encode()}
 
 
