@@ -23,5 +23,5 @@ def only_extensions(names: Collection[str], *others: Extension) -> Iterator[Disc
     usable = {name: extension for name, extension in installed.items() if name in names}
     usable |= {extension.name: extension for extension in others}
     found = Discovered(usable, {})
-    with patch.object(installed_extensions, "_discovered", lambda: found):
+    with patch.object(installed_extensions, "discover_installed", lambda: found):
         yield found

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from answerback.dialects.installed import call_rules, installed_dialects
+from answerback.ports.installed_extensions import discover_installed
 from answerback.runtime.config import settings_type
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.stores import installed_stores
@@ -247,7 +248,7 @@ def _honour_pythonpath() -> None:
     if more := [path for path in paths if path not in sys.path]:
         sys.path[:0] = more
         found_once = (all_entry_points, installed_plugins, installed_dialects, installed_stores)
-        for discovered in (*found_once, call_rules, main.installed_commands):
+        for discovered in (*found_once, discover_installed, call_rules, main.installed_commands):
             discovered.cache_clear()
 
 

@@ -51,6 +51,7 @@ LOADS_BY_NAME = {
     "bot/answerback_agents/cli/main.py": "bot/answerback/cli/*.py",
     "bot/answerback/dialects/installed.py": "bot/answerback/dialects/*.py",
     "bot/answerback/runtime/stores.py": "storage/**/plugin.py",
+    "tests/acceptance/test_third_party_extension.py": "docs/examples/outcomefile/tests/*.py",
     "tests/acceptance/test_third_party_dialect.py": "docs/examples/releaseplan/tests/*.py",
 }
 """What imports modules for commands or entry points, or runs the tests of an example, and which."""

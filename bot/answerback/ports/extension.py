@@ -60,6 +60,8 @@ class ServiceParts:
     """The address at which people reach the service."""
     wake_outbox: Callable[[], None]
     """Say that the outbox has something new which `Running.on_change` has not returned."""
+    on_ended: Callable[[Callable[[Ask], None]], None]
+    """Have a function called with each ask that ends in this process, once that is stored."""
     trace_headers: Callable[[], Mapping[str, str]]
     """Returns the headers that pass the current trace on."""
     notifying: NotifyingSurface | None

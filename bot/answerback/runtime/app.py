@@ -143,6 +143,7 @@ async def run_service(
                 holders=holders,
                 address=sockets.address,
                 wake_outbox=hooks.deliver,
+                on_ended=hooks.ended.listen,
                 trace_headers=dict if tracing is None else tracing.headers,
                 notifying=find_notifying_surface(settings),
                 stack=stack,

@@ -184,6 +184,7 @@ async def push_rig(
             holders=holders,
             address=socket_url(bound),
             wake_outbox=hooks.deliver,
+            on_ended=hooks.ended.listen,
             trace_headers=dict,
             notifying=find_notifying_surface(settings),
             stack=stack,

@@ -1,0 +1,3 @@
+"""What the contract needs."""
+
+pytest_plugins = ["answerback_testing.pytest_plugin"]
