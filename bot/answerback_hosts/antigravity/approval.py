@@ -12,8 +12,10 @@ from answerback.dialects.approvals.approval_request import (
     Variant,
     one_field,
     options,
+    others,
     read_tool_name,
     require_object,
+    together,
 )
 from answerback.dialects.call_reader import ArgumentNode
 
@@ -41,6 +43,7 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=tool,
         arguments=_renamed(tool_call.at("args").value),
         compared=(tool_call.at("args"),),
+        notes=together(others(call, "toolCall"), toolCall=others(tool_call, "name", "args")),
         acp_kind=_KINDS.get(tool),
         options=options(allow="Allow once", deny="Deny"),
         takes_note=True,  # the hook delivers it before the model is called again

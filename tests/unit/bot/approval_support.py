@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from answerback.core.ask import Ask, Destination, Placement, Reason, Request, Status, end_ask
 from answerback.core.walker import start
 from answerback.dialects import registry
+from tests.meta.project import ROOT
 
 Json = dict[str, Any]
 ARGS: Json = {"path": "a.txt"}
@@ -15,25 +17,17 @@ OPTIONS: list[Json] = [
     {"optionId": "once", "name": "Yes", "kind": "allow_once"},
     {"optionId": "never", "name": "Never", "kind": "reject_always"},
 ]
+HOSTS: list[Json] = [
+    each
+    for file in sorted((ROOT / "bot/answerback_hosts").glob("*/recorded/approvals.json"))
+    for each in json.loads(file.read_text("utf-8"))
+]
+"""The examples of the hosts: each with its headline, whether it takes a note, and unless the tables of the tests have
+them, what each decision and a refusal in words results in, and which texts nobody reads before allowing, and why.
+"""
+TAKE_NOTES = {"session/request_permission"} | {each["name"] for each in HOSTS if each["takes_note"]}
 CALLS: dict[str, Json] = {
-    "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
-    "permissionRequest": {"toolName": "bash", "toolInput": {"command": "ls"}},
-    "item/commandExecution/requestApproval": {"command": "ls", "cwd": "/w", "reason": None},
-    "item/fileChange/requestApproval": {"itemId": "i1", "grantRoot": "/w"},
-    "item/permissions/requestApproval": {
-        "permissions": {"network": {"enabled": True, "hosts": None}, "fileSystem": {"write": [None, "/w"]}}
-    },
     "session/request_permission": {"toolCall": {"toolCallId": "c1", "rawInput": ARGS}, "options": OPTIONS},
-    "mcpServer/elicitation/request": {
-        "serverName": "shop",
-        "message": 'Allow the shop MCP server to run tool "delete"?',
-        "requestedSchema": {"type": "object", "properties": {}},
-        "_meta": {"codex_approval_kind": "mcp_tool_call", "tool_name": "delete", "tool_params": ARGS},
-    },
-    "droid.request_permission": {
-        "toolUses": [{"toolUse": {"type": "tool_use", "id": "t1", "name": "Execute", "input": {"command": "ls"}}}],
-        "options": [{"label": "Yes", "value": "proceed_once"}, {"label": "No", "value": "cancel"}],
-    },
     "hitl_request": {"action_requests": [{"name": "delete", "args": ARGS}], "review_configs": []},
     "mcp_approval_request": {
         "type": "mcp_approval_request", "id": "mcpr_1", "server_label": "shop", "name": "delete",
@@ -49,31 +43,14 @@ CALLS: dict[str, Json] = {
         ]
     },
     "adk_request_confirmation": {"originalFunctionCall": FUNCTION, "toolConfirmation": {"hint": "Sure?"}},
-    "permission.asked": {
-        "permission": "bash", "patterns": ["ls *"], "always": ["ls *"], "metadata": {"command": "ls -la"}
-    },
-    "permission.v2.asked": {
-        "action": "bash", "resources": ["ls -la"], "save": ["ls *"], "metadata": {"command": "ls -la"}
-    },
     "tools/call": {"server": "shop", "name": "delete", "arguments": ARGS},
-    "exec.approval.requested": {"command": "ls", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
-    "plugin.approval.requested": {"title": "Send it", "description": "A newsletter.", "toolName": "mail"},
+    **{each["name"]: each["arguments"] for each in HOSTS},
 }  # fmt: skip
 HEADLINES = {
-    "mcpServer/elicitation/request": "Call delete on shop",
     "mcp_approval_request": "Call delete on shop",
-    "droid.request_permission": "Run ls",
     "tools/call": "Call delete on shop",
-    "PermissionRequest": "Run ls",
-    "permissionRequest": "Run ls",
-    "item/commandExecution/requestApproval": "Run ls",
-    "item/fileChange/requestApproval": "Edit files",
-    "item/permissions/requestApproval": "Allow network access and writing to /w",
     "adk_request_confirmation": "Use reimburse",
-    "permission.asked": "Run ls -la",
-    "permission.v2.asked": "Run ls -la",
-    "exec.approval.requested": "Run ls",
-    "plugin.approval.requested": "Allow: Send it",
+    **{each["name"]: each["headline"] for each in HOSTS},
 }
 """The headlines of the examples; those of the others name the tool and its path."""
 

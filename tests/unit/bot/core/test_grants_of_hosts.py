@@ -9,6 +9,7 @@ import pytest
 
 from answerback.core.grants import ToolCall
 from answerback.dialects.approval import VARIANTS, read_tool_call
+from tests.unit.bot.approval_support import HOSTS as RECORDED
 from tests.unit.bot.core.grant_attacks import Json, call_of
 from tests.unit.bot.core.test_grants import granted, is_covered, offered
 
@@ -50,6 +51,7 @@ HOSTS: Final[Mapping[str, Json]] = {
     },
     "tools/call": {"server": "shop", "name": "make", "arguments": {"n": 1}},
     "exec.approval.requested": {"command": "make", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
+    **{each["name"]: each["arguments"] for each in RECORDED if "decisions" in each},
 }  # fmt: skip
 """A prompt of each host that may be allowed again."""
 OFFERED: Final = ("options", "review_configs")

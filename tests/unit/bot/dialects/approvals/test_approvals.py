@@ -11,7 +11,16 @@ from answerback.core.ask import request_entry
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.dialects import approval, registry
-from tests.unit.bot.approval_support import ARGS, CALLS, OPTIONS, Json, expired, make_ask, rendered
+from tests.unit.bot.approval_support import (
+    ARGS,
+    CALLS,
+    HOSTS,
+    OPTIONS,
+    Json,
+    expired,
+    make_ask,
+    rendered,
+)
 from tests.unit.bot.dialect_support import act
 
 ALLOWED_ROOT = {"type": "addDirectories", "directories": ["/w"], "destination": "session"}
@@ -78,6 +87,7 @@ DECISIONS: dict[str, dict[str, Any]] = {
     "permission.v2.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
     **{key: {each: {"decision": each} for each in ("allow-once", "deny")} for key in OPENCLAW},
     "tools/call": {each: {"behavior": each} for each in ("allow", "deny")},
+    **{each["name"]: each["decisions"] for each in HOSTS if "decisions" in each},
 }
 WORDS = "not today"
 REFUSED: dict[str, Any] = {
@@ -105,6 +115,7 @@ REFUSED: dict[str, Any] = {
     "permission.v2.asked": {"reply": "reject", "message": WORDS},
     **{key: {"decision": "deny"} for key in OPENCLAW},
     "tools/call": {"behavior": "deny", "message": WORDS},
+    **{each["name"]: each["refused"] for each in HOSTS if "refused" in each},
 }
 
 

@@ -16,7 +16,7 @@ from answerback.core.form import Form
 from answerback.dialects import registry
 from answerback.dialects.approval import VARIANTS, read_tool_call
 from answerback_base.visible_text import one_line
-from tests.unit.bot.approval_support import ARGS, CALLS, FUNCTION, OPTIONS
+from tests.unit.bot.approval_support import ARGS, CALLS, FUNCTION, HOSTS, OPTIONS
 
 Json = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -129,6 +129,7 @@ HIDDEN: Final[dict[str, dict[str, str]]] = {
         "sessionKey": _ID, "security": "why it asks", "allowedDecisions/0": _OFFERED, "allowedDecisions/1": _OFFERED,
     },
     "plugin.approval.requested": {"sessionKey": _ID},
+    **{each["name"]: each["hidden"] for each in HOSTS if "hidden" in each},
 }  # fmt: skip
 """What nobody reads before allowing, and why."""
 OPENAI: Final[dict[str, Json]] = {

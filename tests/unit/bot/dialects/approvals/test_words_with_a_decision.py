@@ -13,17 +13,11 @@ from answerback.core.confirmation import ConfirmationRule
 from answerback.dialects.approvals.decision_note import decision_note
 from answerback.dialects.owed_note import owed_note
 from answerback.service.ask_wire import ask_json
-from tests.unit.bot.approval_support import CALLS
+from tests.unit.bot.approval_support import CALLS, TAKE_NOTES
 from tests.unit.bot.dialect_support import act, ask_from_call, result
 
 WORDS = "Use the staging token."
 TURN = {"threadId": "t1", "turnId": "u1"}
-TAKE = {
-    "PermissionRequest", "permissionRequest", "session/request_permission", "droid.request_permission",
-    "permission.asked", "permission.v2.asked", "item/commandExecution/requestApproval",
-    "item/fileChange/requestApproval", "item/permissions/requestApproval", "mcpServer/elicitation/request",
-}  # fmt: skip
-"""The requests of which a carrier brings words to the model, or the host itself does."""
 
 
 def decided(name: str, kind: str, **more: Any) -> Ask:
@@ -39,7 +33,7 @@ def decided(name: str, kind: str, **more: Any) -> Ask:
 def test_words_are_taken_only_where_they_reach_the_model(name: str) -> None:
     turn = TURN if name.startswith(("item/", "mcpServer/")) else {}
     ask = ask_from_call(name, {**CALLS[name], **turn})
-    assert ask.form.questions[0].notes is (name in TAKE)
+    assert ask.form.questions[0].notes is (name in TAKE_NOTES)
 
 
 @pytest.mark.rule("APPROVAL-13")
