@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 import aiohttp
@@ -46,6 +48,9 @@ DISCORD_LIMIT: Final = 5
 DISCORD_WINDOW: Final = 0.5
 """Seconds: a tenth of Discord's, because only what comes on top counts."""
 _ENDING: Final = "click that ends an ask, CPU time"
+_FIRST: Final = "first answer of a process"
+_USUAL: Final = 25
+"""Answers of a process, of which the median is usual."""
 _BURST: Final = f"Discord: {DISCORD_ASKS} asks at once"
 NOW_ONLY: Final[service.Codes] = {NOW: {}}
 
@@ -116,6 +121,22 @@ async def discord_burst(figures: Figures) -> None:
     figures.add(_BURST, NOW, [took], "s", [allowed], "what the limit allows")
 
 
+async def first_answers(figures: Figures) -> None:
+    """The first answer of a process beside its usual ones, in several processes."""
+    first, usual = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        async with service.served({}) as (up, http):
+            took = []
+            for _ in range(_USUAL):
+                ask_id = await service.submit(http, ONE)
+                began = time.perf_counter()
+                await service.answer(up, http, ask_id)
+                took.append((time.perf_counter() - began) * 1e3)
+        first.append(took[0])
+        usual.append(median(took))
+    figures.add(_FIRST, NOW, first, "ms", usual, "the median")
+
+
 async def memory_of_asks(figures: Figures) -> None:
     """The Python heap of an open ask that nobody looks at."""
     found = await asyncio.to_thread(measure.measured, "memory", None)
@@ -167,7 +188,7 @@ class Aim:
 
 
 _START, _CLICKS = _of_service("start"), _of_service("clicks")
-_WAITERS, _WEBHOOKS = _of_service("waiters"), _of_service("webhooks")
+_WAITERS: Final = _of_service("waiters")
 _AT_ONCE: Final = f"clicks, {CLIENTS} at once"
 _MANY: Final = service.WAITERS[-1]
 AIMS: Final = (
@@ -180,7 +201,7 @@ AIMS: Final = (
     Aim("ask created, CPU, of a bare commit", _agents_cycle, "create", NOW, 2.5),
     Aim("ask answered, CPU, of a bare commit", _agents_cycle, "answer", NOW, 2.5),
     Aim("first read of an outcome, CPU, of a bare commit", _agents_cycle, "first read", NOW, 2.5),
-    Aim("first answer of a process, of the median", _WEBHOOKS, "first answer of a process", NOW, 2),
+    Aim("first answer of a process, of the median", first_answers, _FIRST, NOW, 2),
     Aim(f"answer → long-poll, {_MANY:,} waiting, of 1", _WAITERS, f"answer → long-poll, {_MANY:,} waiting", NOW, 1.2),
     Aim("memory a waiter", _WAITERS, f"memory a waiter, of {_MANY:,}", NOW, 13, unit="kB"),
     Aim("heap of an open ask that nobody looks at", memory_of_asks, "heap of an open ask", NOW, 0, unit="kB"),
@@ -199,9 +220,9 @@ async def main(wanted: Sequence[str]) -> None:
     """Measure the rows, and print the table; what was measured comes before."""
     os.sched_setaffinity(0, OTHERS)
     aims = [aim for aim in AIMS if not wanted or any(word in aim.what for word in wanted)]
-    table = Table(
-        "figure", "measured", "aim", "reached", title=f"What was aimed for, at {_commit()}"
-    )
+    at = f"{_commit()}, Python {platform.python_version()}"
+    table = Table("figure", "measured", "aim", "reached", title=f"What was aimed for, at {at}")
+    began = time.monotonic()
     for measuring in dict.fromkeys(aim.measuring for aim in aims):
         rows = [aim for aim in aims if aim.measuring is measuring]
         sys.stderr.write(f"  {rows[0].what}\n")
@@ -210,6 +231,7 @@ async def main(wanted: Sequence[str]) -> None:
         figures.print()
         for aim in rows:
             table.add_row(*aim.row(figures))
+    table.caption = f"measured in {(time.monotonic() - began) / 60:.0f} minutes"
     Console(width=120).print(table)
 
 
