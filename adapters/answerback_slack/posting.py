@@ -376,7 +376,10 @@ def is_double(ask: Ask, ts: str) -> bool:
 
     Until the ts of the live message is known, any message may be the live one.
     """
-    ref = MessageRef.from_stored(ask.placement.message)
+    live = ask.placement.message
+    if live is not None and live.get("ts") == ts:
+        return False  # as with almost every click
+    ref = MessageRef.from_stored(live)
     is_known = (
         ask.placement.destination.surface == "slack" and ref is not None and ref.ts is not None
     )

@@ -107,7 +107,9 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
     await asyncio.to_thread(file.ensure)
     home = installed_plugins().home
     name_of = plugin_settings(settings, installed_plugins().usable[home]).name_of
-    return HolderReader(file, PersonalLinksFile(path), home, name_of)
+    holders = HolderReader(file, PersonalLinksFile(path), home, name_of)
+    await holders()  # the first person who acts does not wait for a thread
+    return holders
 
 
 def build_credential_reader(
