@@ -351,7 +351,6 @@ async def _start_background(
         ("scheduler", scheduler.run),
         ("delivery", dispatcher.run),
         ("presence", service.presence.run),
-        ("leases", service.approval_leases.run),
     ]
     loops += extensions.loops()
     if receipts is not None:

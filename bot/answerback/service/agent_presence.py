@@ -1,7 +1,9 @@
 """Agent presence: whether an agent still waits for an ask, through a call, a stream, a hook or regular polling.
 
-Renewing a wait writes nothing. People are notified once, and only after no caller has come back for a while. What is
-stored about a waiting agent expires, so that a crash of this process never makes an agent look present for ever.
+What is stored is a lease, whose policy depends on who waits: an agent for an answer, or the carrier of a permission
+prompt (a hook, bridge or proxy), whose host gives up with it. Between two renewals, a wait writes nothing. People are
+notified once, and only after no agent has come back for a while. As leases run out, a crash of this process never makes
+an agent look present for ever.
 
 If several processes share the store, none of them alone can know that no caller waits. It stores that the presence is
 about to expire. The others receive this like any change, and the one where the agent waits stores that it does.
@@ -11,15 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from typing import Final, Protocol
 
 from answerback.core.ask import Ask, Change
 from answerback.core.errors import StoreError
+from answerback.core.request import Request
 from answerback.ports.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -28,17 +30,44 @@ GRACE: Final = 30.0
 """Seconds for which an agent may be away before people are notified: between two calls, or while its model thinks."""
 CUT_OFF_GRACE: Final = 1.5
 """The same for an agent whose call was cancelled or cut off: it says so itself, but may call again at once."""
-LEASE: Final = 300.0
-"""Seconds for which the stored presence of an agent is valid; it is renewed halfway through."""
 HANDOVER: Final = 5.0
 """Seconds that another process has to report that the agent waits there, before people are told that it left."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeasePolicy:
+    """How long a caller counts as waiting for an ask."""
+
+    seconds: float
+    """How long what is stored about it is valid."""
+    renewal: float
+    """Seconds between two renewals while it waits."""
+    notes_departure: bool
+    """Whether it is stored, and people are told, that no caller has come back; otherwise the lease just runs out."""
+
+
+AGENT: Final = LeasePolicy(seconds=300.0, renewal=150.0, notes_departure=True)
+"""For an agent, which may call again."""
+CARRIER: Final = LeasePolicy(seconds=60.0, renewal=15.0, notes_departure=False)
+"""For the carrier of an approval, which ends with it; see `answerback.service.approval_leases`."""
+
+
+def policy_of(request: Request) -> LeasePolicy:
+    return CARRIER if request.leased else AGENT
+
+
+def lease_until(ask: Ask, at: float) -> Ask:
+    """Return the ask with its lease running until a time."""
+    attended_for = at - ask.created_at + ask.schedule.set_back
+    attendance = replace(ask.attendance, attended_for=attended_for, unattended=False)
+    return replace(ask, attendance=attendance)
 
 
 def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
     """Note on the ask whether its agent waits; None: not in this process, but perhaps in another."""
     if attended is None and ask.attendance.unattended:
         return None
-    seconds = HANDOVER if attended is None else LEASE
+    seconds = HANDOVER if attended is None else policy_of(ask.request).seconds
     until = None if attended is False else at - ask.created_at + ask.schedule.set_back + seconds
     updated = replace(
         ask,
@@ -62,7 +91,6 @@ class AgentPresence:
     """The agents that wait in this process, and those that have just left.
 
     Args:
-        hold_lease: waits for a leased ask; see `answerback.service.approval_leases`.
         alone: whether no other process shares the store.
     """
 
@@ -70,18 +98,16 @@ class AgentPresence:
         self,
         clock: Clock,
         store_presence: StorePresence,
-        hold_lease: Callable[[Ask], AbstractAsyncContextManager[None]],
         *,
         alone: bool = True,
     ) -> None:
-        self._hold_lease = hold_lease
         self._clock = clock
         self._store_presence = store_presence
         self._absent_state = False if alone else None
         """The state to store once no caller has come back for a while."""
         self._waiting: Counter[str] = Counter()
-        self._renewed: dict[str, float] = {}
-        """When each presence was last stored, by the monotonic clock, earliest first."""
+        self._renewed: dict[LeasePolicy, dict[str, float]] = defaultdict(dict)
+        """When each lease was last stored, by the monotonic clock, earliest first."""
         self._recently_left: dict[str, float] = {}
         """When the last waiter of each ask left, if no other has come back since, earliest first."""
         self._cut_off: dict[str, float] = {}
@@ -101,11 +127,10 @@ class AgentPresence:
 
     def track_wait(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """Count the agent as waiting for an ask for as long as the context lasts."""
-        if ask.open and ask.request.leased:
-            return self._hold_lease(ask)
-        if ask.request.callback is not None or not ask.open:
+        if not ask.open or (ask.request.callback is not None and not ask.request.leased):
             return nullcontext()
-        return _TrackedWait(self, ask.id, renews=self._expires_soon(ask))
+        policy = policy_of(ask.request)
+        return _TrackedWait(self, ask.id, policy, renews=self._expires_soon(ask))
 
     async def record_poll(self, ask: Ask) -> None:
         """Note that the agent has polled an ask.
@@ -122,7 +147,7 @@ class AgentPresence:
             not ask.attendance.unattended and self._has_just_left(ask.id)
         )
         if waits and ask.open and self._expires_soon(ask):
-            await self.renew(ask.id)
+            await self.renew(ask.id, policy_of(ask.request))
 
     def forget(self, ask_id: str) -> None:
         """Stop expecting a caller to come back for an ask."""
@@ -150,28 +175,33 @@ class AgentPresence:
                     await self._store(ask_id, attended=self._absent_state)
                     if self.has_waiter(ask_id):  # they have come back in the meantime
                         await self._store(ask_id, attended=True)
-        for ask_id in _ids_until(self._renewed, now - LEASE / 2):
-            await self.renew(ask_id)
-        earliest = ((self._renewed, LEASE / 2), *self._departures())
+        for policy, renewed in self._renewed.items():
+            for ask_id in _ids_until(renewed, now - policy.renewal):
+                await self.renew(ask_id, policy)
+        renewals = ((renewed, policy.renewal) for policy, renewed in self._renewed.items())
+        earliest = (*renewals, *self._departures())
         return min(
             (at + rest for times, rest in earliest for at in islice(times.values(), 1)),
             default=None,
         )
 
-    def add_waiter(self, ask_id: str) -> None:
+    def add_waiter(self, ask_id: str, policy: LeasePolicy) -> None:
         self.forget(ask_id)
         self._waiting[ask_id] += 1
-        self._renewed.setdefault(ask_id, self._clock.monotonic())
+        self._renewed[policy].setdefault(ask_id, self._clock.monotonic())
         self._changed.set()
 
     def _expires_soon(self, ask: Ask) -> bool:
-        expires_at = ask.presence_lapses_at
-        return expires_at is None or expires_at < self._clock.now() + LEASE / 2
+        policy, expires_at = policy_of(ask.request), ask.presence_lapses_at
+        left = policy.seconds - policy.renewal
+        return expires_at is None or expires_at < self._clock.now() + left
 
-    def remove_waiter(self, ask_id: str, *, cut_off: bool) -> None:
+    def remove_waiter(self, ask_id: str, policy: LeasePolicy, *, cut_off: bool) -> None:
         self._waiting[ask_id] -= 1
-        if not self._waiting[ask_id]:
-            del self._waiting[ask_id], self._renewed[ask_id]
+        if self._waiting[ask_id]:
+            return
+        del self._waiting[ask_id], self._renewed[policy][ask_id]
+        if policy.notes_departure:
             departures = self._cut_off if cut_off else self._recently_left
             departures[ask_id] = self._clock.monotonic()
             self._changed.set()
@@ -186,10 +216,10 @@ class AgentPresence:
         """Those who have left, with the seconds for which they may be away."""
         return (self._recently_left, GRACE), (self._cut_off, CUT_OFF_GRACE)
 
-    async def renew(self, ask_id: str) -> None:
+    async def renew(self, ask_id: str, policy: LeasePolicy) -> None:
         """Store that a caller waits for an ask."""
-        if self._renewed.pop(ask_id, None) is not None:
-            self._renewed[ask_id] = self._clock.monotonic()
+        if self._renewed[policy].pop(ask_id, None) is not None:
+            self._renewed[policy][ask_id] = self._clock.monotonic()
         await self._store(ask_id, attended=True)
 
     async def _store(self, ask_id: str, *, attended: bool | None) -> None:
@@ -204,24 +234,27 @@ class AgentPresence:
 class _TrackedWait:
     """One wait for an ask. Each waiting agent has one, so it is a small class rather than a generator."""
 
-    __slots__ = ("_ask_id", "_presence", "_renews")
+    __slots__ = ("_ask_id", "_policy", "_presence", "_renews")
 
-    def __init__(self, presence: AgentPresence, ask_id: str, *, renews: bool) -> None:
+    def __init__(
+        self, presence: AgentPresence, ask_id: str, policy: LeasePolicy, *, renews: bool
+    ) -> None:
         self._presence = presence
         self._ask_id = ask_id
+        self._policy = policy
         self._renews = renews
 
     async def __aenter__(self) -> None:
-        self._presence.add_waiter(self._ask_id)
+        self._presence.add_waiter(self._ask_id, self._policy)
         if self._renews:
             try:
-                await self._presence.renew(self._ask_id)
+                await self._presence.renew(self._ask_id, self._policy)
             except asyncio.CancelledError:  # `__aexit__` is not called then
-                self._presence.remove_waiter(self._ask_id, cut_off=True)
+                self._presence.remove_waiter(self._ask_id, self._policy, cut_off=True)
                 raise
 
     async def __aexit__(self, error: type[BaseException] | None, *_: object) -> None:
-        self._presence.remove_waiter(self._ask_id, cut_off=error is not None)
+        self._presence.remove_waiter(self._ask_id, self._policy, cut_off=error is not None)
 
 
 def _ids_until(times: dict[str, float], at: float) -> list[str]:

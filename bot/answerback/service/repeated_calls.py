@@ -65,7 +65,7 @@ class RepeatedCalls:
 
     async def save_wait(self, ask: Ask) -> None:
         """Note that the agent waits for an ask, or has just stopped."""
-        if ask.request.join is None:
+        if ask.request.join is None or ask.request.leased:
             return
         latest = _Latest(ask_id=ask.id, at=self.clock.now())
         try:

@@ -112,10 +112,9 @@ class Service(AskActions, ShownAsks):
         reported = self.late_answer_tracker.wait_until_reported
         super().__init__(commits, labels or Labels(), reported, self.grants.credential_of)
         self.update, self.signals = commits.change, commits.signals
-        self.follow, self.approval_leases = self.signals.follow, ApprovalLeases(commits, clock)
-        self.presence = AgentPresence(
-            clock, self.set_attended, self.approval_leases.hold_lease, alone=claim is SOLE_CLAIM
-        )
+        self.follow = self.signals.follow
+        self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
+        self.approval_leases = ApprovalLeases(commits, clock, self.presence.is_waiting)
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(
             commits,

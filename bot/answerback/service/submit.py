@@ -36,9 +36,8 @@ from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
 from answerback.ports.surface import Shown
-from answerback.service import approval_leases
 from answerback.service.act_or_refuse import ChangeCommitter
-from answerback.service.agent_presence import LEASE, AgentPresence
+from answerback.service.agent_presence import AgentPresence, policy_of
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.grants import Grants, plan_offer
 from answerback.service.json_bodies import unknown_surface
@@ -319,9 +318,8 @@ class Submitter:
             trace={} if begin_trace is None else begin_trace(ask_id),
         )
         reachable = request.callback is not None or request.mode == "async"
-        seconds = None if reachable else LEASE
-        if request.leased:
-            seconds = approval_leases.LEASE
+        is_tracked = request.leased or not reachable
+        seconds = policy_of(request).seconds if is_tracked else None
         return Ask(
             id=ask_id,
             created_at=now,

@@ -13,7 +13,8 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.giving_up import GaveUp
-from answerback.service import approval_leases
+from answerback.service import agent_presence, approval_leases
+from answerback.service.agent_presence import LeasePolicy
 from answerback_agents.pipe import json_rpc
 from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome
 from answerback_agents.pipe.service_calls import ServiceCalls
@@ -29,8 +30,9 @@ from tests.unit.bot.hook_support import CLAUDE_PERMISSION
 @pytest.fixture
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
     """A service with short leases."""
-    monkeypatch.setattr(approval_leases, "LEASE", 2.0)
-    monkeypatch.setattr(approval_leases, "RENEWAL", 0.2)
+    short = LeasePolicy(seconds=2.0, renewal=0.2, notes_departure=False)
+    monkeypatch.setattr(agent_presence, "CARRIER", short)
+    monkeypatch.setattr(approval_leases, "CARRIER", short)
     async with served(tmp_path) as made:
         yield made
 
@@ -43,7 +45,7 @@ async def renewed(service: Served, ask: Ask) -> None:
                 found = await service.running.service.get(ask.id)
                 assert found is not None
                 assert found.open
-                if (found.attendance.attended_for or 0.0) > 2 * approval_leases.LEASE:
+                if (found.attendance.attended_for or 0.0) > 2 * agent_presence.CARRIER.seconds:
                     return
                 await following.next_commit()
 

@@ -15,7 +15,7 @@ from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from answerback.runtime.replica_lifecycle import listen_for_changes
 from answerback.service import agent_presence
-from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
+from answerback.service.agent_presence import AGENT, GRACE, HANDOVER
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
@@ -161,7 +161,7 @@ async def test_a_process_whose_agent_stays_stores_no_more_than_it_would_alone(
         await made.passes(5, ann, ben)
     assert [each.made for each in changes] == [[], []]
     async with waiting(ann, ask):
-        await made.passes(LEASE / 2, ann, ben)
+        await made.passes(AGENT.seconds / 2, ann, ben)
     assert [each.made for each in changes] == [[True], []]
 
 

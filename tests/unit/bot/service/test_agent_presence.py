@@ -16,7 +16,13 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted
 from answerback.presentation import wording
-from answerback.service.agent_presence import CUT_OFF_GRACE, GRACE, LEASE, AgentPresence
+from answerback.service.agent_presence import (
+    AGENT,
+    CUT_OFF_GRACE,
+    GRACE,
+    AgentPresence,
+    LeasePolicy,
+)
 from answerback.service.ask_wire import ask_json
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
@@ -234,12 +240,12 @@ async def test_a_stored_presence_is_renewed_in_time(
     changes = StoredPresence(monkeypatch, service)
     async with waiting(service, ask):
         for _ in range(4):
-            await parts.clock.advance(LEASE / 2)
+            await parts.clock.advance(AGENT.seconds / 2)
             await service.presence.run_once()
             assert not await upkeep.run_once()
         assert changes.made == [True] * 4
         lapses = (await now(service, ask)).presence_lapses_at
-        assert lapses == parts.clock.now() + LEASE
+        assert lapses == parts.clock.now() + AGENT.seconds
 
 
 @pytest.mark.rule("WAITING-3", "DATA-2")
@@ -251,7 +257,7 @@ async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
     await reopen_store(parts, tmp_path)
     again = parts.service()
     upkeep = Scheduler(again, MessageSync(again))
-    await parts.clock.advance(LEASE - 1)
+    await parts.clock.advance(AGENT.seconds - 1)
     assert not await upkeep.run_once()
     async with waiting(again, back):
         await parts.clock.advance(2)
@@ -267,7 +273,7 @@ async def test_after_a_suspend_those_who_still_wait_are_kept(parts: Parts) -> No
     upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service)
     async with waiting(service, ask):
-        await parts.clock.advance(10 * LEASE)
+        await parts.clock.advance(10 * AGENT.seconds)
         assert await upkeep.run_once()
         assert not (await now(service, ask)).attendance.unattended
 
@@ -277,7 +283,7 @@ async def test_an_agent_with_a_webhook_never_counts_as_gone(parts: Parts) -> Non
     service = parts.service()
     ask = await submit(service, callback={"url": "https://agent.example/hooks"})
     await service.wait(ask.id, 0)
-    await parts.clock.advance(10 * LEASE)
+    await parts.clock.advance(10 * AGENT.seconds)
     assert await service.presence.run_once() is None
     assert not await Scheduler(service, MessageSync(service)).run_once()
     assert not (await now(service, ask)).attendance.unattended
@@ -300,13 +306,13 @@ async def test_a_caller_that_hangs_up_while_its_presence_is_stored_waits_no_more
 ) -> None:
     storing = asyncio.Event()
 
-    async def hangs(_presence: AgentPresence, _ask_id: str) -> None:
+    async def hangs(_presence: AgentPresence, _ask_id: str, _policy: LeasePolicy) -> None:
         storing.set()
         await asyncio.Event().wait()
 
     service = parts.service()
     ask = await submit(service)
-    await parts.clock.advance(LEASE)
+    await parts.clock.advance(AGENT.seconds)
     monkeypatch.setattr(AgentPresence, "renew", hangs)
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
@@ -329,7 +335,7 @@ async def test_a_caller_that_returns_while_its_absence_is_stored_waits(parts: Pa
 
     service = parts.service()
     ask = await submit(service)
-    listeners = AgentPresence(parts.clock, attend, service.approval_leases.hold_lease)
+    listeners = AgentPresence(parts.clock, attend)
     stack = listeners.track_wait(await now(service, ask))
     await listeners.record_poll(ask)
     await parts.clock.advance(GRACE)
@@ -350,7 +356,7 @@ async def test_several_departures_are_stored_but_not_one_that_is_forgotten_meanw
 
     service = parts.service()
     asks = [await submit(service) for _ in range(3)]
-    listeners = AgentPresence(parts.clock, attend, service.approval_leases.hold_lease)
+    listeners = AgentPresence(parts.clock, attend)
     for ask in asks:
         await listeners.record_poll(ask)
     await parts.clock.advance(GRACE - 1)
@@ -373,7 +379,7 @@ async def test_a_store_failure_is_logged_and_the_loop_continues(
 
     service = parts.service()
     ask = await submit(service)
-    listeners = AgentPresence(parts.clock, attend, service.approval_leases.hold_lease)
+    listeners = AgentPresence(parts.clock, attend)
     loop = asyncio.create_task(listeners.run())
     await asyncio.sleep(0)
     await listeners.record_poll(ask)

@@ -14,12 +14,14 @@ from answerback.core.errors import StoreError
 from answerback.core.giving_up import GaveUp
 from answerback.core.too_late import TryAgain
 from answerback.ports.surface import Acted, Rejected, RejectReason
-from answerback.service.approval_leases import LEASE, RENEWAL
+from answerback.service.agent_presence import CARRIER
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.service_support import WAIT, actor, ask_user
 from tests.unit.bot.background_support import reopen_store, running
 from tests.unit.bot.conftest import Parts
+
+LEASE, RENEWAL = CARRIER.seconds, CARRIER.renewal
 
 
 async def submit(service: Service, **more: Any) -> Ask:
@@ -87,7 +89,7 @@ async def test_a_lease_is_renewed_every_fifteen_seconds_while_somebody_waits(
 ) -> None:
     service = parts.service()
     ask = await submit(service)
-    renewing = asyncio.create_task(service.approval_leases.run())
+    renewing = asyncio.create_task(service.presence.run())
     try:
         async with service.presence.track_wait(ask), service.presence.track_wait(ask):
             for count in range(1, 4):
