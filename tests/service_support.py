@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -27,14 +27,13 @@ WAIT = 60.0
 """Seconds after which a test stops waiting for an event."""
 
 
-@cache
-def _default_settings() -> Settings:
-    return settings_type().model_construct()
+_DEFAULT_SETTINGS: Final = settings_type().model_construct()
+"""Built here, not when a test first needs them: extensions are found in files, which the event loop may not read."""
 
 
 def settings_with(**tables: object) -> Settings:
     """Return settings with these validated tables; the others have their defaults, which all tests share."""
-    return _default_settings().model_copy(update=tables)
+    return _DEFAULT_SETTINGS.model_copy(update=tables)
 
 
 STORES_WEBHOOKS = Webhooks(CallbackPolicy(AddressRules(()), {}), DeliverySender([]))

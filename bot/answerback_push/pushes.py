@@ -37,8 +37,8 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, push_queue
 from answerback.ports.surface import Surface
 from answerback.presentation.responders import has_done_their_part
-from answerback.service.inbox import concerns
 from answerback.service.may_act import is_among
+from answerback.service.may_see import Viewer, may_see
 from answerback_push import push_messages
 from answerback_push.push_rows import CONFIRMING, OVER, push_rows
 
@@ -136,7 +136,7 @@ class Pushes(Running, PushDesk):
             await self.store.push.remove(subscription_id)
 
     async def is_about(self, person: Person, ask: Ask) -> bool:
-        if concerns(ask, person, self.people):
+        if may_see(ask, Viewer(person=person), self.people):
             return True
         asked = await is_among(ask.participants, ask, person, self.people, self.surfaces)
         return asked is True

@@ -114,8 +114,8 @@ AGENTS = (
             ),
             (
                 "backend",
-                "return ask if ask is not None and may_see(self.agent, ask) else None",
-                "return ask",
+                "if ask is None or not may_see(ask, viewer, self.service.people):",
+                "if ask is None:",
                 "test_mcp.py",
             ),
         )

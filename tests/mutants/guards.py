@@ -74,4 +74,8 @@ GUARDS: Final = (
         "answerback.service.may_act",
         (f"{_SERVICE}/test_may_act.py",),
     ),
+    Guards(
+        "answerback.service.may_see",
+        (f"{_SERVICE}/test_may_see.py",),
+    ),
 )

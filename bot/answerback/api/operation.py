@@ -28,8 +28,8 @@ from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, parse_query, read_body
 from answerback.service.ask_wire import ask_json
-from answerback.service.inbox import concerns, was_asked
 from answerback.service.json_bodies import dump_json, parse_json, parse_model
+from answerback.service.may_see import Viewer, may_see
 from answerback.service.record_wire import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
@@ -112,17 +112,9 @@ class Call:
             raise _not_found(ask.id)
 
     def may_see(self, ask: Ask, *, acts: bool = False) -> bool:
-        """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them.
-
-        Args:
-            acts: whether the caller acts on it: then a holder who was asked and comes too late may see it as well.
-        """
-        guest, people = self.guest, self.service.people
-        return self.agent_scope in {None, ask.request.agent} and (
-            guest is None
-            or concerns(ask, guest, people)
-            or (acts and was_asked(ask, guest, people))
-        )
+        """Whether the caller may see an ask, or may as they act on it; see `answerback.service.may_see`."""
+        viewer = Viewer(self.agent_scope, self.guest)
+        return may_see(ask, viewer, self.service.people, acts=acts)
 
     def mark_seen_by_agent(self, ask: Ask) -> Ask:
         """Return the ask, and record that its agent sees it; reads by front ends and people do not count."""

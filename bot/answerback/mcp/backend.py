@@ -14,10 +14,11 @@ from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import render_refusal
 from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Rejected, RejectReason
-from answerback.service.agent_requests import Callers, may_see
+from answerback.service.agent_requests import Callers
 from answerback.service.ask_wire import ask_json
 from answerback.service.late_answer_text import late_answer_json
 from answerback.service.late_answers import ResponseTracker
+from answerback.service.may_see import Viewer, may_see
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
 
@@ -196,4 +197,7 @@ class ServiceBackend(AskBackend):
 
     async def _own(self, ask_id: str) -> Ask | None:
         ask = await self.service.get(ask_id)
-        return ask if ask is not None and may_see(self.agent, ask) else None
+        viewer = Viewer(agent=None if self.agent is None else self.agent.name)
+        if ask is None or not may_see(ask, viewer, self.service.people):
+            return None
+        return ask

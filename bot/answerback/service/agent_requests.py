@@ -11,7 +11,6 @@ from typing import Final, Protocol, TypeVar
 from aiohttp import web
 from pydantic import BaseModel
 
-from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.http.request_body import BodyError, receive_body
 from answerback.service.json_bodies import parse_model
@@ -119,8 +118,3 @@ async def read_body(request: web.Request) -> bytes:
     except BodyError as error:
         title = HTTPStatus(error.status).phrase
         raise ProblemError(error.status, title, str(error)) from error
-
-
-def may_see(agent: Agent | None, ask: Ask) -> bool:
-    """Whether an agent may see an ask: only its own."""
-    return agent is None or ask.request.agent == agent.name

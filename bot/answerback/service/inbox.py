@@ -11,10 +11,11 @@ from answerback.core.confirmer_copies import as_copy, chat_of, is_account_elsewh
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.people import People
 from answerback.core.walker import Person
-from answerback.ports.search import Account, AskSearch, Search
+from answerback.ports.search import AskSearch, Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, SupportsGroups, Surface
 from answerback.presentation.responders import has_done_their_part
+from answerback.service.may_see import actor_with, is_named
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class Inbox:
             ValueError: the cursor came from no page.
         """
         accounts = self.people.accounts_of(actor.person)
-        actors = [actor, *map(_actor_with, accounts[1:])]
+        actors = [actor, *(actor_with(*account) for account in accounts[1:])]
         while True:
             page = await self.search.list_for_responder(accounts, after, limit)
             actors = [await _with_groups(each, page.rows, self.surfaces) for each in actors]
@@ -77,7 +78,7 @@ class Inbox:
             named = wanted.by if person is None else (*wanted.by, (person,))
             by = tuple(
                 tuple(
-                    _actor_with(account).person
+                    actor_with(*account).person
                     for each in accounts
                     for account in self.people.accounts_of(each)
                 )
@@ -100,11 +101,6 @@ def _as_read(ask: Ask, actors: Sequence[Actor]) -> Ask:
     return ask if copy is None else as_copy(ask, copy)
 
 
-def _actor_with(account: Account) -> Actor:
-    surface, user_id = account
-    return Actor(Person(surface=surface, user_id=user_id))
-
-
 async def _with_groups(
     actor: Actor, shown: Iterable[Ask], surfaces: Mapping[str, Surface]
 ) -> Actor:
@@ -118,22 +114,6 @@ async def _with_groups(
         return actor
     found = await find_groups_among(surfaces.get(person.surface), person, unknown) or frozenset()
     return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | unknown)
-
-
-def concerns(ask: Ask, person: Person, people: People) -> bool:
-    """Whether an ask belongs to a person, by any of their accounts: they acted on it, or may answer or confirm it
-    without being in any group."""
-    if any(people.is_same(person, each) for each in ask.decided_by):
-        return True
-    return ask.open and was_asked(ask, person, people)
-
-
-def was_asked(ask: Ask, person: Person, people: People) -> bool:
-    """Whether a person, by any of their accounts, is among those who answer or confirm an ask, without any group."""
-    if ask.placement.confirmers_elsewhere and is_account_elsewhere(ask, people.accounts_of(person)):
-        return True
-    actors = map(_actor_with, people.accounts_of(person))
-    return any(_is_named(ask, ask.participants, each) for each in actors)
 
 
 async def find_groups_among(
@@ -157,15 +137,6 @@ async def find_groups_among(
 def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
     """Whether an ask waits for a person, given by their accounts."""
     accounts = ((each.person.surface, each.person.user_id) for each in actors)
-    is_named = any(_is_named(ask, ask.waits_for, each) for each in actors)
-    is_named = is_named or (ask.confirming and is_account_elsewhere(ask, accounts))
-    return is_named and not has_done_their_part(ask, actors[0].person, people)
-
-
-def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:
-    user_id, to = actor.person.user_id, ask.placement.destination
-    if actor.person.surface != to.surface:
-        return False
-    if not {user_id, *(f"@{group}" for group in actor.groups)}.isdisjoint(named):
-        return True
-    return ANYONE in named and to.channel is None and to.user in {None, user_id}
+    waits = any(is_named(ask, ask.waits_for, each) for each in actors)
+    waits = waits or (ask.confirming and is_account_elsewhere(ask, accounts))
+    return waits and not has_done_their_part(ask, actors[0].person, people)

@@ -12,7 +12,7 @@ from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.search import Search
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.service.inbox import concerns
+from answerback.service.may_see import Viewer, may_see
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from tests.service_support import ask_user, boolean
@@ -53,8 +53,12 @@ async def test_an_inbox_has_what_waits_for_any_account(parts: Parts, service: Se
     for person in (ANN, ANN_IN_CHAT):
         assert await waiting(service, person) == [named.id, grouped.id, own.id]
     assert await waiting(service, STRANGER) == []
-    assert [concerns(ask, ANN, PEOPLE) for ask in (named, grouped, own)] == [True, False, True]
-    assert not concerns(named, STRANGER, PEOPLE)
+    assert [may_see(ask, Viewer(person=ANN), PEOPLE) for ask in (named, grouped, own)] == [
+        True,
+        False,
+        True,
+    ]
+    assert not may_see(named, Viewer(person=STRANGER), PEOPLE)
 
 
 async def test_people_answer_from_another_surface_what_names_them_there(
@@ -109,7 +113,7 @@ async def test_the_history_has_what_any_account_answered(service: Service) -> No
         page = await service.search_for(person, wanted, None, 50)
         assert [ask.id for ask in page.rows] == found
     assert [ask.id for ask in await service.list_answered_by(ANN, 50)] == [asked.id]
-    assert concerns(asked, ANN, PEOPLE)
+    assert may_see(asked, Viewer(person=ANN), PEOPLE)
     open_one = await submit(service, "U1")
     page = await service.search_for(ANN, Search(status=Status.OPEN), None, 50)
     assert [ask.id for ask in page.rows] == [open_one.id]
