@@ -5,22 +5,80 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import platform
 import signal
 import sys
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
-from typing import Final
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Final, Protocol
 
+from answerback_agents.bridges.ask_people import RequestAsker
 from answerback_agents.bridges.event_server import ForeignServerError
 from answerback_agents.bridges.late_answers import LateAnswerSource
 from answerback_agents.cli.api_client import START_HINT
 from answerback_agents.cli.output import fail
+from answerback_agents.cli.piped_program import environment_without
 from answerback_agents.pipe.lines import MAX_LINE, LineTooLongError
 from answerback_agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
 _START_PATIENCE: Final = SUBMIT_PATIENCE
 """Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""
+
+
+LineSink = Callable[[bytes], object]
+"""Takes a line."""
+
+
+class Relay(Protocol):
+    """A bridge between a client and a program."""
+
+    async def run(self, client: AsyncIterator[bytes], program: AsyncIterator[bytes], /) -> None:
+        """Relay until the program ends."""
+
+
+def relay_program(
+    command: list[str],
+    host: str,
+    bridge: Callable[[RequestAsker, LateAnswerSource, LineSink], Relay],
+    url: str,
+    token_env: str,
+    to: str | None,
+    *,
+    pass_token: bool,
+) -> None:
+    """Relay between a client, on standard input and output, and a program that this starts; exits as it does.
+
+    Args:
+        bridge: builds the bridge; its last argument sends a line to the program.
+    """
+
+    async def relay() -> None:
+        async with connected(url, token_env) as (client, late):
+            try:
+                child = await asyncio.create_subprocess_exec(
+                    *command,
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    limit=MAX_LINE,
+                    env=None if pass_token else environment_without([token_env]),
+                )
+            except OSError as error:
+                fail(f"Cannot start {command[0]}: {error.strerror}. Is it installed?")
+            assert child.stdin is not None
+            assert child.stdout is not None
+            people = RequestAsker(client, {"bridge": host, "host": platform.node()}, to)
+            relayed = bridge(people, late, child.stdin.write)
+            try:
+                await relayed.run(client_lines(child.stdin), read_lines(child.stdout))
+            except BaseException:  # also a signal: the program must not outlive this process
+                with suppress(ProcessLookupError):  # it may have ended just before
+                    child.terminate()
+                raise
+        sys.exit(await child.wait())
+
+    run(relay())
 
 
 async def client_lines(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:

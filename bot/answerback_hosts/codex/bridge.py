@@ -28,9 +28,17 @@ def _bridge(
 
     Questions, approvals and elicitations go to people; everything else passes through.
     """
-    from answerback_hosts.codex import relay
+    from answerback_agents.bridges.ask_people import RequestAsker
+    from answerback_agents.bridges.late_answers import LateAnswerSource
+    from answerback_agents.cli.bridged_server import LineSink, print_line, relay_program
+    from answerback_agents.cli.output import say
+    from answerback_hosts.codex.app_server import CodexBridge
 
-    relay.relay(command or ["codex", "app-server"], url, token_env, to, pass_token=pass_token)
+    def bridge(people: RequestAsker, late: LateAnswerSource, to_server: LineSink) -> CodexBridge:
+        return CodexBridge(people, late, to_server, print_line, say)
+
+    program = command or ["codex", "app-server"]
+    relay_program(program, "codex", bridge, url, token_env, to, pass_token=pass_token)
 
 
 BRIDGE: Final = BridgeCommand(_bridge, starts_program=True)

@@ -6,4 +6,8 @@ from typing import Final
 
 from answerback_base.hosts import About
 
-ABOUT: Final = About("pi")
+DIALOG: Final = "extension_ui_request"
+"""The record by which pi asks its client for a dialog."""
+DIALOGS: Final = ("select", "confirm", "input", "editor")
+"""The methods of a request that wait for a response."""
+ABOUT: Final = About("pi", programs=("pi",), requests=(DIALOG,))

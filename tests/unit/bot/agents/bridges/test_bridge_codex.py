@@ -314,7 +314,7 @@ async def test_a_missing_command_is_reported(service: Served, tmp_path: Path) ->
     async with command(*arguments, folder=tmp_path) as process:
         code, _, err = await process.ended()
     assert code == 1
-    assert "No such file or directory. Is Codex installed?" in err
+    assert "No such file or directory. Is it installed?" in err
 
 
 @pytest.mark.rule("CLI-12")
