@@ -117,6 +117,21 @@ async def test_keys_decide_nothing_but_what_is_open_and_shown_whole(
     assert await values(web_site, asks) == [["allow"], []]
 
 
+async def test_a_plan_that_is_shown_whole_is_decided_by_key(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await kinds.permission(web_site, ("ExitPlanMode", {"plan": kinds.PLAN}))
+    async with tab(browser, viewport={"width": 1280, "height": 800}) as page:
+        await page.goto(web_site.url + INBOX)
+        await settled(page)
+        await page.keyboard.press("j")
+        await is_open(page, "Approve this plan?")
+        await expect(page.locator(".detail .original")).to_have_count(1)  # repeats it as written
+        await page.keyboard.press("d")
+        await expect(page.get_by_text(LABELS.inbox_empty)).to_be_visible()
+    assert not (await web_site.stored(ask)).open
+
+
 async def test_keys_tick_deny_with_a_message_and_list_themselves(
     browser: Browser, web_site: Site
 ) -> None:
@@ -167,13 +182,14 @@ async def test_a_permission_has_two_buttons_and_says_what_each_other_way_does(
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
         await settled(page)
-        main = await page.locator(".answers button").all()
+        main = await page.locator(".answers.two button").all()
         assert [await each.get_attribute("value") for each in main] == ["answer:0", "answer:1"]
         boxes = [await each.bounding_box() for each in main]
         assert len({box["y"] for box in boxes if box is not None}) == 1
+        await expect(page.locator("#noting")).to_be_hidden()
         await show_other_ways(page)
         ways = await page.locator(".way").all()
-        assert len(ways) >= 2
+        assert len(ways) >= 3
         for way in ways:
             assert await way.locator(".about").inner_text() != ""
 

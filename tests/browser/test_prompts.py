@@ -144,6 +144,24 @@ async def test_a_note_and_something_else_open_on_demand(
     assert (answer.value, answer.note) == ("Redis", "for now")
 
 
+async def test_a_note_of_a_permission_is_among_the_other_ways(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await permission(web_site, NEW_FILE)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await show_other_ways(page)
+        await page.get_by_text(LABELS.add_note).click()
+        await expect(page.locator("#note")).to_be_focused()
+        await page.keyboard.type("Only this time.")
+        allow = LABELS.note_with.format(choice=LABELS.allow_once)
+        await page.get_by_role("button", name=allow).click()
+        await expect(page.locator(".ended")).to_be_visible()
+    (answer,) = (await web_site.stored(ask)).walk.answers
+    assert (answer.value, answer.note) == ("allow", "Only this time.")
+
+
 @pytest.mark.parametrize("script", [True, False])
 async def test_a_note_in_a_list_has_a_button_of_its_own(
     browser: Browser, web_site: Site, script: bool

@@ -656,7 +656,7 @@
   }
 
   function decideByKey(button) {
-    const cut = document.querySelector(".card .cut, .card .context details:not([open])");
+    const cut = document.querySelector(".card .cut, .card .context details:not([open], .original)");
     if (cut) {
       const note = document.createElement("span");
       tell(document.getElementById("main").dataset.cut, note);

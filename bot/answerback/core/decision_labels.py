@@ -65,6 +65,7 @@ class DecisionLabels(FrozenModel):
     note: str = "Note"
     add_note: str = "Add a note"
     note_with: str = "{choice}, with this note"
+    note_hint: str = "The agent reads it along with your decision, also if you allow."
     note_answer: str = "Answer with this note"
     source_default: str = "default"
     source_config: str = "set by configuration"
