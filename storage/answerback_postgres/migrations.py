@@ -70,6 +70,7 @@ MIGRATIONS: Final = (
     Migration("pruned", _PRUNED),
     Migration("ungathered", _UNGATHERED),
     Migration("extended", schema.EXTENSION_ROWS),
+    Migration("owed_in_order", schema.OWED_IN_ORDER),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

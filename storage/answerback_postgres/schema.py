@@ -407,3 +407,10 @@ EXTENSION_ROWS: Final = (
     "CREATE INDEX extension_rows_by_name ON extension_rows (name, seq)",
     "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
 )
+OWED_IN_ORDER: Final = (
+    "DROP INDEX owed_to_agent",
+    f"""CREATE INDEX owed_to_agent ON owed
+        ({index_expression("agent", "conversation")}, (number IS NULL), number, seq) WHERE told < 2""",
+    "ALTER INDEX owed_to_agent ALTER COLUMN 2 SET STATISTICS 0",
+)
+"""Read an agent's outcomes by number, without sorting all that it has not seen."""

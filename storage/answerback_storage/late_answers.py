@@ -51,22 +51,23 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
     async def _read(
         self, tx: Transaction, query: LateAnswerQuery
     ) -> tuple[dict[str, int | None], list[Ask]]:
-        """Return the numbers of what is owed, as far as it has some, and the first asks that can be read."""
+        """Return the first asks that are owed and can be read, and the numbers of those that have some."""
         owed, values = self._owed(query)
-        without = placeholders(len(query.without), len(values) + 1)
+        values += [*sorted(query.without), query.limit]
+        without = placeholders(len(query.without), len(values) - len(query.without))
         excluded = f"AND ask_id NOT IN ({without})" if query.without else ""
-        numbers: dict[str, int | None] = dict(
-            await tx.execute(
+        numbers: dict[str, int | None] = {}
+        found: list[Ask] = []
+        while len(found) < query.limit:
+            part = await tx.execute(
                 f"""SELECT ask_id, number FROM owed WHERE {owed} {excluded}
-                    ORDER BY number IS NULL, number, seq""",
+                    ORDER BY number IS NULL, number, seq LIMIT ${len(values)} OFFSET {len(numbers)}""",
                 *values,
-                *sorted(query.without),
             )
-        )
-        ids, found = [*numbers], list[Ask]()
-        while ids and len(found) < query.limit:
-            found += await tx.get_readable(ids[: query.limit])
-            del ids[: query.limit]
+            numbers |= dict(part)
+            found += await tx.get_readable([ask_id for ask_id, _ in part])
+            if len(part) < query.limit:
+                break
         return numbers, found[: query.limit]
 
     async def set_seen_state(

@@ -83,6 +83,7 @@ async def _find_asks(store: Store) -> None:
 
 
 async def _collect_outcomes(store: Store) -> None:
+    assert await store.late_answers.list_owed(LateAnswerQuery("", ""), 1.0)
     for after in (None, 1):
         await store.late_answers.list_owed(LateAnswerQuery("coder", "c1", after=after), 1.0)
         await store.late_answers.list_owed(LateAnswerQuery("", after=after), 1.0)

@@ -55,6 +55,7 @@ MIGRATIONS: Final = (
     Migration("linked", schema.ACCOUNT_LINKS),
     Migration("pruned", schema.PRUNED),
     Migration("extended", schema.EXTENSION_ROWS),
+    Migration("owed_in_order", schema.OWED_IN_ORDER),
 )
 
 

@@ -360,3 +360,9 @@ EXTENSION_ROWS: Final = (
     "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
 )
 """Keep what extensions store with changes of asks."""
+OWED_IN_ORDER: Final = (
+    "DROP INDEX owed_to_agent",
+    """CREATE INDEX owed_to_agent ON owed (agent, conversation, number IS NULL, number)
+        WHERE told < 2""",
+)
+"""Read an agent's outcomes by number, without sorting all that it has not seen."""

@@ -46,3 +46,12 @@ async def test_no_statement_of_a_running_store_reads_a_whole_table(
             for (step,) in plan:
                 _, _, scanned = step.partition("Seq Scan on ")
                 assert scanned.split(" ")[0] not in _GROWING, (statement, plan)
+        # What is owed in one conversation is read in its order; so few rows are sorted unless that is forbidden.
+        connection.execute("SET enable_sort = off; SET enable_bitmapscan = off")
+        owed = [each for each in selected if "ORDER BY number" in each and "conversation" in each]
+        assert owed
+        for statement in owed:
+            plan = connection.execute(
+                f"EXPLAIN {statement}".encode(), selected[statement]
+            ).fetchall()
+            assert not [step for (step,) in plan if "Sort" in step], plan
