@@ -43,22 +43,25 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Wheels:
 
 @pytest.fixture(scope="module")
 def service(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with all wheels and no extra."""
-    return environment(tmp_path_factory.mktemp("service"), wheels.values(), ["answerback"])
+    """The programs of an environment with the service and no extra."""
+    return _environment(wheels, tmp_path_factory.mktemp("service"), "answerback")
 
 
 @pytest.fixture(scope="module")
 def client(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment with only the client's wheel."""
-    name = "answerback-client"
-    return environment(tmp_path_factory.mktemp("client"), [wheels[name]], [name])
+    return _environment(wheels, tmp_path_factory.mktemp("client"), "answerback-client")
 
 
 @pytest.fixture(scope="module")
 def agents(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an environment with what runs beside an agent, and no extra."""
-    needed = [wheel for name, wheel in wheels.items() if name != "answerback"]
-    return environment(tmp_path_factory.mktemp("agents"), needed, ["answerback-agents"])
+    return _environment(wheels, tmp_path_factory.mktemp("agents"), "answerback-agents")
+
+
+def _environment(wheels: Wheels, target: Path, wanted: str) -> Path:
+    needed = [wheels[name] for name in FOLDERS if name in closure([wanted])]
+    return environment(target, needed, [wanted])
 
 
 @pytest.fixture
@@ -131,11 +134,13 @@ def test_each_file_of_the_packages_is_in_exactly_one_wheel(wheels: Wheels) -> No
 @pytest.mark.rule("CLIENT-3")
 def test_all_wheels_have_the_same_version_and_require_each_others() -> None:
     version = project()["version"]
+    extra = project()["optional-dependencies"]["testing"]
     for name, folder in FOLDERS.items():
         assert project(folder)["version"] == version
         assert (ROOT / folder / "LICENSE").read_text("utf-8") == (ROOT / "LICENSE").read_text()
         if name != "answerback":
-            assert f"{name}=={version}" in project()["dependencies"]
+            is_extra = name == "answerback-testing"
+            assert f"{name}=={version}" in (extra if is_extra else project()["dependencies"])
 
 
 @pytest.mark.rule("CLIENT-3")
@@ -153,6 +158,17 @@ def test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_servi
     assert closure(["answerback[all]"]) == closure(
         ["answerback", *(f"answerback[{extra}]" for extra in extras)]
     )
+
+
+def test_the_suites_for_plug_ins_are_installed_only_where_they_are_wanted(
+    wheels: Wheels, service: Path, tmp_path: Path
+) -> None:
+    wanted = _environment(wheels, tmp_path / "testing", "answerback[testing]")
+    found = "import importlib.util as u; print(u.find_spec('answerback_testing') is not None)"
+    assert _run(service / "python", "-c", found, folder=tmp_path).stdout == "False\n"
+    suite = "import answerback_testing.surface_contract"
+    done = _run(wanted / "python", "-c", suite, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.rule("CLIENT-3")

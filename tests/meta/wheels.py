@@ -24,6 +24,7 @@ FOLDERS = {
     "answerback-base": "bot/answerback_base",
     "answerback-client": CLIENT,
     "answerback-hosts": "bot/answerback_hosts",
+    "answerback-testing": "bot/answerback_testing",
 }
 """The directories that describe the project's distributions."""
 NO_PACKAGES = ("pyproject.toml", "README.md", "LICENSE")
