@@ -227,7 +227,7 @@ class _Calls:
             clarifies=not as_task,  # a task's model only waits for the result, and cannot be asked anything meanwhile
         )
         if tool.limits is not None:
-            _check_limits(tool.name, tool.limits, arguments)
+            _check_limits(tool, tool.limits, arguments)
         ask = await backend.submit(asking)
         if ask["interim_result"] is not None:
             return result_from_dialect(ToolResult.model_validate(ask["interim_result"]))
@@ -266,17 +266,17 @@ class _Calls:
             waited += self.progress
 
 
-def _check_limits(name: str, limits: Limits, arguments: dict[str, JsonValue]) -> None:
+def _check_limits(tool: tools.AskingTool, limits: Limits, arguments: dict[str, JsonValue]) -> None:
     """Check a call against the limits that our own definition of its tool states.
 
     Raises:
         AskRefusedError: it is beyond them.
     """
-    strict = read_call(name, arguments).arguments
-    problems = ProblemCollector(strict, name)
+    strict = read_call(tool.name, arguments, tool.dialect).arguments
+    problems = ProblemCollector(strict, tool.name)
     ask_user_question.read_form(ArgumentNode(strict, problems), limits)
     if problems.count:
-        error = InvalidCallError(name, problems.in_document_order())
+        error = InvalidCallError(tool.name, problems.in_document_order())
         raise AskRefusedError(render_refusal(error))
 
 

@@ -106,7 +106,7 @@ class AskingTool:
 
 DEFAULT_TOOLS: Final = (
     AskingTool(ASK_USER, installed.dialects_for_tool_name(ASK_USER)),
-    AskingTool(ASK_USER_QUESTION, ("claude",), limits=PUBLISHED),
+    AskingTool(ASK_USER_QUESTION, ("claude",), "claude", limits=PUBLISHED),
 )
 """The tools that are offered by default."""
 

@@ -269,6 +269,17 @@ async def test_our_ask_user_question_has_the_limits_that_its_definition_states(
 
 
 @pytest.mark.rule("MCP-1")
+async def test_our_ask_user_question_keeps_its_shape_whatever_ids_a_model_adds(
+    service: Served,
+) -> None:
+    [question] = limited(1)["questions"]
+    arguments = {"questions": [{**question, "id": "q"}], "wait_seconds": 0}
+    async with client(service) as mcp:
+        await mcp.call_tool("ask_user_question", arguments)
+    assert (await service.newest()).request.dialect == "claude"
+
+
+@pytest.mark.rule("MCP-1")
 async def test_the_tools_schemas_accept_and_refuse_what_the_service_does(
     service: Served,
 ) -> None:
