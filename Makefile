@@ -7,7 +7,7 @@ WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
 RACES := tests/acceptance tests/browser tests/unit/adapters tests/unit/storage \
-	$(addprefix tests/unit/bot/,agents client hooks mcp outbox runtime service webhooks workers)
+	$(addprefix tests/unit/bot/,agents client hooks mcp outbox receipts runtime service webhooks workers)
 # Tests start hundreds of processes. Compile each module once, instead of in each process. pytest compiles the tests.
 unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(test_[^/]*|conftest)\.py$$' bot adapters storage tests

@@ -67,7 +67,8 @@ class AskWriteRows:
     newly_seen: rows.Row | None = None
     """How much the agent has seen of what was owed before: the ask's id, the state and the time."""
     ended: Ask | None = None
-    receipt: rows.Row | None = None
+    ask_rows: dict[tuple[str, tuple[str, ...]], rows.Row] = field(default_factory=dict)
+    """Those of tables of extensions that are numbered as the asks, by table and columns."""
     made: Grant | None = None
     revoked: rows.Row | None = None
 
@@ -96,8 +97,8 @@ class AskWriteRows:
             self._add_seen(ask, int(write.seen))
         if any(entry.kind == "ended" for entry in write.entries):
             self.ended = ask
-        if write.receipt is not None:
-            self.receipt = (ask.id, *write.receipt)
+        for table, columns_of_table, new_values in write.ask_rows:
+            self.ask_rows[table, columns_of_table] = (ask.id, *new_values)
         if isinstance(write.grant, Grant):
             self.made = write.grant
         if isinstance(write.grant, GrantEnd):
@@ -230,9 +231,12 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
             "answers_remembered"
         ] = f"""{insert(into, column_list(1, 8), memories.values(), _MEMORY_TYPES)}
             ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""
-    if receipts := [unit.receipt for unit in writes if unit.receipt is not None]:
-        into = "receipts (seq, receipt, beside)"
-        parts["receipts_stored"] = insert(into, "stored.seq, c1, c2", receipts, ("text", "text"))
+    for table, names in dict.fromkeys(key for unit in writes for key in unit.ask_rows):
+        found = [unit.ask_rows[table, names] for unit in writes if (table, names) in unit.ask_rows]
+        into, columns = f"{table} (seq, {', '.join(names)})", column_list(1, len(names))
+        parts[f"{table}_stored"] = insert(
+            into, f"stored.seq, {columns}", found, ["text"] * len(names)
+        )
     if made := [unit.made for unit in writes if unit.made is not None]:
         columns = column_list(1, len(_GRANT_TYPES))
         granted = [(grant.ask_id, *grants.row(grant)) for grant in made]

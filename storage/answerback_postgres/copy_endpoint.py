@@ -18,6 +18,7 @@ from answerback_postgres.asks import message_id, unique_hash
 from answerback_postgres.connections import AdapterContext, Database
 from answerback_postgres.migrations import migrate
 from answerback_storage import rows
+from answerback_storage.extension_rows import schema_tables
 from answerback_storage.sql_database import KEYS
 from answerback_storage.store_copy import CopyTransaction
 
@@ -34,7 +35,12 @@ _DERIVED_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], ob
     **{table: ("hash", partial(_hash, columns)) for table, columns in KEYS.items()},
 }
 """The column of each table that only this store has, and the function that computes it from the row."""
-_NUMBERED: Final = ("requests", "record", "deliveries", "owed", "receipt_keys", "extension_rows")
+_NUMBERED: Final = ("requests", "record", "deliveries", "owed", "extension_rows")
+
+
+def _numbered() -> list[str]:
+    """Return the tables whose rows the database numbers."""
+    return [*_NUMBERED, *(table.name for table in schema_tables() if table.given_number)]
 
 
 @contextmanager
@@ -69,7 +75,7 @@ class PostgresCopyTransaction(CopyTransaction):
             new_rows = [(*row, make(dict(zip(columns, row, strict=True)))) for row in new_rows]
             columns = (*columns, name)
         values = ", ".join(["%s"] * len(columns))
-        overriding = "OVERRIDING SYSTEM VALUE" if table in _NUMBERED else ""
+        overriding = "OVERRIDING SYSTEM VALUE" if table in _numbered() else ""
         with self._connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO {table} ({', '.join(columns)}) {overriding} VALUES ({values})".encode(),
@@ -82,7 +88,7 @@ class PostgresCopyTransaction(CopyTransaction):
             found = self._connection.execute(search.select_indexable_row(seq)).fetchall()
             for statement in search.index_statements(seq, found):
                 self._connection.execute(statement)
-        for table in _NUMBERED:
+        for table in _numbered():
             self._connection.execute(
                 f"""SELECT setval(pg_get_serial_sequence('{table}', 'seq'), greatest(max(seq), 1),
                     max(seq) IS NOT NULL) FROM {table}""".encode()

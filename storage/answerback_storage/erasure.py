@@ -26,7 +26,6 @@ _ERASE_RELATED: Final = (
     "DELETE FROM grants WHERE ask_id = $1",
     # Pushes that have not been sent name people; see `push_queue`.
     "DELETE FROM deliveries WHERE ask_id > 'push ' || $1 || ' ' AND ask_id < 'push ' || $1 || '!'",
-    "UPDATE receipts SET beside = NULL WHERE seq = (SELECT seq FROM asks WHERE id = $1)",
     "DELETE FROM extension_rows WHERE ask_id = $1",
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE {position}(':' || key || ':', ':' || $1 || ':') > 0",

@@ -23,8 +23,6 @@ _TABLES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "record": ("seq", "ask_id", "at", "kind", "entry"),
     "deliveries": ("seq", *rows.DELIVERY_COLUMNS.split(", ")),
-    "receipts": ("seq", "receipt", "beside", "n", "link"),
-    "receipt_keys": ("seq", "x", "at"),
     "grants": grants.COLUMNS,
     "owed": ("seq", "ask_id", "agent", "conversation", "told", "number", "at"),
     "listed": ("id", "last"),

@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from answerback.ports.receipt_key import new_private_key
-from answerback_storage.receipt_key_file import ReceiptKeyFile
+from answerback_receipts.key_file import ReceiptKeyFile
 from tests import postgres
 from tests.acceptance.agents import restartable
 from tests.acceptance.process import NotServingError, run

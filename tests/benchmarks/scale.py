@@ -31,7 +31,7 @@ from answerback.ports.receipts import NewReceipt
 from answerback.ports.search import Search
 from answerback.ports.store import Decision, Store, Write
 from answerback.service.notify import Hooks
-from answerback.workers.receipt_linker import ReceiptLinker
+from answerback_receipts.linker import ReceiptLinker
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import with_values
 from tests import postgres
@@ -131,7 +131,7 @@ def _end(ask: Ask | None) -> Decision[None]:
     change = asks.apply_action(ask, Answer(value=True), at=time.time(), by=ANN)
     assert isinstance(change, asks.Change)
     receipt = NewReceipt("{" + " " * 1_500 + "}", "{}")
-    return Decision(Write(change.ask, change.entries, owed=True, receipt=receipt), None)
+    return Decision(Write(change.ask, change.entries, owed=True, ask_rows=(receipt.row(),)), None)
 
 
 async def _store_two(store: Store) -> None:
@@ -145,7 +145,9 @@ async def _store_two(store: Store) -> None:
 
 
 def _linker(store: Store) -> ReceiptLinker:
-    return ReceiptLinker(store, SigningKey(new_private_key()), SOLE_CLAIM, Hooks(), sharing=0.0)
+    return ReceiptLinker(
+        store, SigningKey(new_private_key()), SOLE_CLAIM, Hooks().ended.listen, sharing=0.0
+    )
 
 
 async def _timed(call: Callable[[int], Awaitable[object]]) -> list[float]:

@@ -25,8 +25,8 @@ from yarl import URL
 
 from answerback.runtime.app import RunningService, run_service
 from answerback.runtime.config import settings_type
-from answerback.workers.receipt_linker import ReceiptLinker
 from answerback_discord.adapter import DiscordSurface
+from answerback_receipts.linker import ReceiptLinker
 from tests.budgets.counting import Counter, Counts
 from tests.budgets.housekeeping import stop_housekeeping
 from tests.fakes.discord.server import FakeDiscord

@@ -65,6 +65,12 @@ SUITES: Final = {
     "bot/answerback_testing/*.py": (_ADAPTERS, f"{_BOT}/webhooks"),
     "bot/answerback/outbox/*.py": (f"{_BOT}/outbox", f"{_BOT}/webhooks", f"{_BOT}/service"),
     "bot/answerback_push/*.py": (f"{_ADAPTERS}/web/test_push*.py", f"{_BOT}/service"),
+    "bot/answerback_receipts/*.py": (
+        f"{_BOT}/receipts",
+        f"{_BOT}/service",
+        f"{_BOT}/api",
+        f"{_BOT}/cli",
+    ),
     "bot/answerback_webhooks/*.py": (f"{_BOT}/webhooks", f"{_BOT}/service"),
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
     "bot/answerback_base/*.py": (f"{_BOT}/base", f"{_BOT}/core", f"{_BOT}/api", f"{_BOT}/runtime"),

@@ -29,7 +29,7 @@ def _end(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     change = end(ask, Status.EXPIRED, at=3_000.0, reason=Reason.EXPIRED)
     receipt = NewReceipt("{}", "{}")
-    return Decision(Write(change.ask, change.entries, owed=True, receipt=receipt), None)
+    return Decision(Write(change.ask, change.entries, owed=True, ask_rows=(receipt.row(),)), None)
 
 
 async def make_every_query(store: Store) -> None:

@@ -105,20 +105,6 @@ ERASE: Final = Command(
     "Permanently erase what people and agents wrote in asks that have ended.",
     "answerback.cli.erase",
 )
-RECEIPTS: Final = Command(
-    "receipts",
-    "Operate",
-    50,
-    "Manage the key that signs receipts.",
-    "answerback.cli.receipts",
-)
-VERIFY: Final = Command(
-    "verify",
-    "Operate",
-    60,
-    "Check a receipt without a service, or the chain of receipts in the database.",
-    "answerback.cli.verify",
-)
 MCP: Final = Command(
     "mcp",
     "Run by agents, editors and MCP clients",

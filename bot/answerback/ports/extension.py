@@ -16,11 +16,13 @@ from answerback.ports.settings_tables import Table
 
 if TYPE_CHECKING:  # commands that need no service import this module, too
     from contextlib import AsyncExitStack
+    from pathlib import Path
 
     from aiohttp import web
 
     from answerback.core.ask import Ask, Change
     from answerback.core.people import People
+    from answerback.ports.claims import Claim
     from answerback.ports.clock import Clock
     from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
@@ -51,6 +53,12 @@ class ServiceParts:
     configured: Configured
     store: Store
     clock: Clock
+    claim: Claim
+    """This process's claim on work that others with the same store could also do."""
+    database_file: Path
+    """The database's file, or where one would be: what else is to be kept is put beside it."""
+    database_name: str
+    """What people call the database, without its password."""
     people: People
     surfaces: Mapping[str, Surface]
     """The surfaces by name; empty until all extensions are open."""

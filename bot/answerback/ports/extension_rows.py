@@ -19,12 +19,22 @@ class NewRow(NamedTuple):
     value: JsonValue
 
 
+class AskRow(NamedTuple):
+    """The one row of an ask in a table whose rows have the numbers of their asks."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+
+
 class Rows(NamedTuple):
     """What an extension stores with a change of an ask, in the same transaction."""
 
     deliveries: tuple[Delivery, ...] = ()
     """What is to be sent: see `answerback.ports.extension.Running.send`."""
     rows: tuple[NewRow, ...] = ()
+    ask_rows: tuple[AskRow, ...] = ()
+    """Rows of tables that migrations of this repository make."""
 
 
 NO_ROWS = Rows()

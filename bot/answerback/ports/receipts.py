@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.claims import Fence
+from answerback.ports.extension_rows import AskRow
 
 
 class NewReceipt(NamedTuple):
@@ -17,6 +18,10 @@ class NewReceipt(NamedTuple):
     """The signed payload, as JSON. It never changes."""
     beside: str
     """What stands beside the signature, as JSON: the salt. The texts can be read from the ask."""
+
+    def row(self) -> AskRow:
+        """Return it as it is stored with the outcome."""
+        return AskRow("receipts", self._fields, tuple(self))
 
 
 class StoredReceipt(NamedTuple):
@@ -41,7 +46,7 @@ class NewLink(NamedTuple):
 
 
 class ReceiptStore(Protocol):
-    """Receipts, which are stored with the outcomes that they are about (`answerback.ports.store.Write.receipt`)."""
+    """Receipts, which are stored with the outcomes that they are about (`answerback.ports.store.Write.ask_rows`)."""
 
     async def get(self, ask_id: str) -> StoredReceipt | None:
         """The receipt of an ask; None if there is no such ask, or it has no receipt yet."""

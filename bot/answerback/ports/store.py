@@ -16,11 +16,11 @@ from answerback.core.grants import Grant, GrantChange
 from answerback.core.people import AccountLink
 from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
-from answerback.ports.extension_rows import NewRow, RowStore
+from answerback.ports.extension_rows import AskRow, NewRow, RowStore
 from answerback.ports.late_answers import LateAnswerStore, SeenState
 from answerback.ports.live_messages import MessageQueries
 from answerback.ports.push import PushSubscriptions
-from answerback.ports.receipts import NewReceipt, ReceiptStore
+from answerback.ports.receipts import ReceiptStore
 from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
     NO_LIMITS,
@@ -52,14 +52,13 @@ class Write(NamedTuple):
     """Whether the ask's outcome, or what a person has said since, is to be reported to its agent."""
     claim: Claim | None = None
     """Claims the message together with the change, if it is outdated and no other process holds it."""
-    receipt: NewReceipt | None = None
-    """The receipt of the outcome, if this change ends the ask."""
     grant: GrantChange | None = None
     """What becomes of a grant. Only a new ask uses one."""
     seen: SeenState | None = None
     """How much its agent has seen, since the ask's ``collected_at``, of what is owed to it; None: as before."""
     rows: tuple[NewRow, ...] = ()
     """What extensions store with the change."""
+    ask_rows: tuple[AskRow, ...] = ()
 
 
 class Decision(NamedTuple, Generic[T]):

@@ -58,7 +58,6 @@ from answerback.runtime.from_settings import (
 from answerback.runtime.machine import THIS_MACHINE, Machine
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
-from answerback.runtime.receipts import build_receipts
 from answerback.runtime.reload import SettingsReloader
 from answerback.runtime.replica_lifecycle import Replica, listen_for_changes, release_claims
 from answerback.runtime.sockets import (
@@ -72,11 +71,9 @@ from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
 from answerback.service.notify import Hooks
 from answerback.service.question_routing import Rules
-from answerback.service.receipts import Receipts
 from answerback.service.service import Service
 from answerback.workers.inquiry import HttpInquiryBackend
 from answerback.workers.message_sync import MessageSync
-from answerback.workers.receipt_linker import ReceiptLinker
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
 from answerback_base.addresses import is_loopback
@@ -127,7 +124,6 @@ async def run_service(
         holders = await person_keys.build_holders_reader(settings)
         http = await stack.enter_async_context(chat_http_session())
         connected: dict[str, Surface] = {}
-        receipts = await build_receipts(settings, opened.store, opened.clock.now(), connected)
         links = await build_account_links(settings, opened, routes.people, holders)
         tracing = await _build_tracing(settings, stack)
         hooks = Hooks() if tracing is None else tracing.hooks()
@@ -138,6 +134,9 @@ async def run_service(
                 configured=configured,
                 store=opened.store,
                 clock=opened.clock,
+                claim=opened.claim,
+                database_file=settings.storage.file,
+                database_name=settings.storage.name,
                 people=routes.people,
                 surfaces=connected,
                 holders=holders,
@@ -169,7 +168,6 @@ async def run_service(
             limits=build_anonymous_limits(settings),
             claim=opened.claim,
             hooks=hooks,
-            receipts=receipts,
             credential_of=credential_of,
             commands=[*commands, *([links.command] if links else []), *extensions.commands()],
             account_links=links,
@@ -195,7 +193,7 @@ async def run_service(
             await surface.start()
         dispatcher = _build_dispatcher(service, extensions, tracing)
         message_sync, replica = await _start_background(
-            settings, service, dispatcher, cut_off, stack, receipts, extensions
+            settings, service, dispatcher, cut_off, stack, extensions
         )
         api = Api(
             service=service,
@@ -333,7 +331,6 @@ async def _start_background(
     dispatcher: OutboxDispatcher,
     cut_off: set[ClaimKind],
     stack: AsyncExitStack,
-    receipts: Receipts | None,
     extensions: Extensions,
 ) -> tuple[MessageSync, Replica | None]:
     """Start the background loops. They stop with the stack; work that does not stop in time is added to ``cut_off``."""
@@ -353,9 +350,6 @@ async def _start_background(
         ("presence", service.presence.run),
     ]
     loops += extensions.loops()
-    if receipts is not None:
-        linker = ReceiptLinker(service.store, receipts.key, service.claim, service.hooks)
-        loops.append(("receipts", linker.run))
     if service.account_links is not None:
         loops.append(("account links", service.account_links.run))
     replica = None

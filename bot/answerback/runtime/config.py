@@ -16,12 +16,11 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    SecretStr,
     create_model,
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
@@ -32,8 +31,7 @@ from answerback.dialects.installed import installed_dialects
 from answerback.ports.extension import Extension
 from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
-from answerback.ports.receipt_key import SigningKey
-from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
+from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table
 from answerback.ports.store_plugin import StorePlugin
 from answerback.runtime.agent_settings import AgentSettings, LimitSettings, OnboardingSettings
 from answerback.runtime.plugins import Plugins, installed_plugins
@@ -181,23 +179,6 @@ class RetentionSettings(Table):
     """Lines of the record about refused calls are deleted after this many days."""
 
 
-def _check_receipt_key(secret: SecretStr) -> SecretStr:
-    SigningKey(secret.get_secret_value())
-    return secret
-
-
-class ReceiptSettings(Table):
-    """Receipts of what people decided, and the key that signs them."""
-
-    enabled: bool = True
-    key: Annotated[
-        tuple[Annotated[SecretStr, AfterValidator(_check_receipt_key)], ...],
-        NoDecode,
-        BeforeValidator(split_list),
-    ] = ()
-    """The private key; a second one is the key that it replaces. If empty, it is in a file next to the database."""
-
-
 class LogSettings(Table):
     """What is logged to standard error, and in which format; by default, text on a terminal and otherwise JSON."""
 
@@ -233,7 +214,6 @@ class Settings(BaseSettings):
     tools: dict[Annotated[str, AfterValidator(_check_tool_name)], ToolRule] = {}
     labels: Labels = Labels()
     retention: RetentionSettings = RetentionSettings()
-    receipts: ReceiptSettings = ReceiptSettings()
     log: LogSettings = LogSettings()
 
     @property

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from operator import attrgetter
+from operator import add, attrgetter
 
 from answerback.core import ask as asks
 from answerback.core import intents, refusals
@@ -40,7 +40,6 @@ from answerback.service.decisions import TABLE, UNRESOLVED, Row, Situation, Who
 from answerback.service.handing_over import NeedsPerson, Taker, look_up_taker
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
-from answerback.service.receipts import Receipts
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +62,6 @@ class ChangeCommitter:
     """This process's claim on the work that follows from a change."""
     has_inquiry: bool
     """Whether an inquiry backend is configured."""
-    receipts: Receipts | None
-    """Makes the receipts of asks that end; None: there are to be none."""
     extensions: Sequence[Running]
     """Those that store something with changes."""
     signals: Signals = field(init=False)
@@ -158,16 +155,13 @@ class ChangeCommitter:
             kinds = extension.kinds
             if kinds is None or not kinds.isdisjoint(map(_KIND, change.entries)):
                 new = extension.on_change(before, change, at)
-                added = Rows(added.deliveries + new.deliveries, added.rows + new.rows)
+                added = Rows(*map(add, added, new))
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         if owed := owed and not isinstance(change.grant, GrantEnd):
             ask = replace(
                 ask,
                 collection=replace(ask.collection, uncollected=True, collected_at=None),
             )
-        receipt = None
-        if self.receipts is not None and change.entries and change.entries[-1].kind == "ended":
-            receipt = self.receipts.make(ask)
         return Write(
             ask,
             change.entries,
@@ -176,7 +170,7 @@ class ChangeCommitter:
             memory=memory,
             owed=owed,
             claim=self.claim,
-            receipt=receipt,
+            ask_rows=added.ask_rows,
             grant=change.grant,
         )
 
@@ -402,7 +396,8 @@ class AskActions:
         """Return what is stored of a person's action: the questions that nobody has to be asked are answered, too."""
         if row.is_for_ended:
             shown_again = change._replace(ask=mark_outdated(change.ask))
-            return self._commits.build_write(shown_again, now)._replace(deliveries=(), rows=())
+            write = self._commits.build_write(shown_again, now)
+            return write._replace(deliveries=(), rows=(), ask_rows=())
         if row.moves_on:
             reached = by.surface == ask.placement.destination.surface and by.via is None
             change = self._commits.apply_routing(change, now, reached=reached)

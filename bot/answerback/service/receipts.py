@@ -1,10 +1,11 @@
-"""Receipts: made with outcomes, read by agents and people, and consumed by deploy scripts."""
+"""Receipts of outcomes, as agents and people read them, and approvals that deploy scripts consume.
+
+The extension `answerback_receipts` makes them.
+"""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field, JsonValue
@@ -13,15 +14,13 @@ from typing_extensions import TypedDict
 
 from answerback.core import refusals
 from answerback.core.ask import Ask, Change, RecordEntry, Status
-from answerback.core.canonical_json import canonical
 from answerback.core.errors import Problem
 from answerback.core.form import OptionKind
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Refused, Source
-from answerback.ports.receipt_key import SigningKey, decode, encode
-from answerback.ports.receipts import NewReceipt, StoredReceipt
+from answerback.ports.receipt_key import decode
+from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.surface import Surface
 from answerback.service.people_wire import strict
 from answerback.service.receipt_payload import (
     VERSION,
@@ -31,7 +30,6 @@ from answerback.service.receipt_payload import (
     surfaces_in_the_clear,
 )
 
-_SALT_BYTES: Final = 32
 _ALLOWING: Final = {OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS}
 Digest: TypeAlias = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
 
@@ -71,27 +69,6 @@ class ReceiptBody(TypedDict):
     disclosed: dict[str, list[JsonValue]]
     """For each digest in the payload: its salt and what it stands for. The digest is that of the RFC 8785 form of
     both, as an array. Empty once the ask was erased."""
-
-
-@dataclass(frozen=True, slots=True)
-class Receipts:
-    """Makes the receipts of a service."""
-
-    key: SigningKey
-    service_id: str
-    """Names the service in all its receipts."""
-    surfaces: Mapping[str, Surface]
-    """The configured surfaces by name."""
-
-    def make(self, ask: Ask) -> NewReceipt:
-        """Make the receipt of an ask that ends now."""
-        salt = secrets.token_bytes(_SALT_BYTES)
-        opaque = {name for name, surface in self.surfaces.items() if surface.live}
-        payload, _ = payload_of(ask, salt, self.service_id, opaque)
-        form = canonical(payload)
-        kid, signature = self.key.kid, self.key.sign(form)
-        receipt = f'{{"kid":"{kid}","payload":{form.decode()},"signature":"{signature}"}}'
-        return NewReceipt(receipt, f'{{"salt":"{encode(salt)}"}}')
 
 
 def receipt_body(stored: StoredReceipt, ask: Ask) -> ReceiptBody:

@@ -37,7 +37,6 @@ from answerback.service.inbox import Inbox
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.live_messages import ShownAsks
 from answerback.service.notify import Hooks
-from answerback.service.receipts import Receipts
 from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
@@ -59,7 +58,6 @@ class Service(AskActions, ShownAsks):
         limits: what may be asked if there are no tokens.
         hooks: what else in this process reacts to commits.
         claim: this process's claim on the work that others with the same store could also do.
-        receipts: makes the receipts of asks that end; None: there are to be none.
         credential_of: returns what proves who a person is.
         commands: what people can do by ``/answerback``.
         extensions: those that store something with changes.
@@ -80,7 +78,6 @@ class Service(AskActions, ShownAsks):
         limits: AskLimits = NO_LIMITS,
         claim: Claim = SOLE_CLAIM,
         hooks: Hooks | None = None,
-        receipts: Receipts | None = None,
         credential_of: CredentialOf = need_no_credential,
         commands: Sequence[Command] = (),
         account_links: LinkDesk | None = None,
@@ -99,7 +96,6 @@ class Service(AskActions, ShownAsks):
             routes.people,
             claim,
             has_inquiry=has_inquiry,
-            receipts=receipts,
             extensions=extensions,
         )
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)

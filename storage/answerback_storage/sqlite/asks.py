@@ -38,9 +38,6 @@ _OWE: Final = """INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES
     ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at"""
 _INSERT_DELIVERY: Final = f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_INSERT_RECEIPT: Final = (
-    "INSERT INTO receipts (seq, receipt, beside) SELECT seq, ?, ? FROM asks WHERE id = ?"
-)
 _INSERT_ROW: Final = "INSERT INTO extension_rows (name, ask_id, value, at) VALUES (?, ?, ?, ?)"
 _REMEMBER: Final = """INSERT OR REPLACE INTO remembered
     (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
@@ -236,8 +233,9 @@ def insert_related(db: sqlite3.Connection, write: Write) -> None:
         db.executemany(_INSERT_ROW, new)
     if write.owed:
         db.execute(_OWE, late_answers.owed_row(ask))
-    if write.receipt is not None:
-        db.execute(_INSERT_RECEIPT, (*write.receipt, ask.id))
+    for table, columns, values in write.ask_rows:
+        insert = f"INSERT INTO {table} (seq, {', '.join(columns)}) SELECT seq, {', '.join('?' * len(columns))}"
+        db.execute(f"{insert} FROM asks WHERE id = ?", (*values, ask.id))
     if (memory := write.memory) is not None:
         names = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question)
         db.execute(_REMEMBER, (*names, rows.dump(memory.value), ask.updated_at))

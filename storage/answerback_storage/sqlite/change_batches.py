@@ -219,7 +219,12 @@ class Batch:
             raise AssertionError(f"a decision about {old.id} stored {new.id}")
         entries = rows.entry_rows(new.id, write.entries)
         if rows.is_step(old, new) and not (
-            write.deliveries or write.rows or write.memory or write.owed or write.grant
+            write.deliveries
+            or write.rows
+            or write.ask_rows
+            or write.memory
+            or write.owed
+            or write.grant
         ):
             before = self._steps.get(new.id) or self._notes.pop(new.id, None)
             on_disk = before[1] if before else old.revision

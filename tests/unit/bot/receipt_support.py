@@ -11,10 +11,11 @@ from answerback.ports.receipt_key import PublicKey, SigningKey, new_private_key
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted
-from answerback.service.receipts import ReceiptBody, Receipts, receipt_body
+from answerback.service.receipts import ReceiptBody, receipt_body
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
-from answerback.workers.receipt_linker import ReceiptLinker
+from answerback_receipts.linker import ReceiptLinker
+from answerback_receipts.receipts import Receipts
 from tests.service_support import FakePage, FakeSurface, ManualClock, actor
 
 SERVICE_ID = "svc_test"
@@ -43,7 +44,7 @@ class Signed:
             surfaces,
             known_surfaces=frozenset(),
             claim=claim,
-            receipts=self.receipts,
+            extensions=[self.receipts],
             **more,
         )
         self._claim = claim
@@ -52,7 +53,9 @@ class Signed:
     def another_linker(self, **more: Any) -> ReceiptLinker:
         """A linker of the same process, with other limits."""
         given = {"sharing": 0.0, **more}
-        return ReceiptLinker(self.store, self.key, self._claim, self.service.hooks, **given)
+        return ReceiptLinker(
+            self.store, self.key, self._claim, self.service.hooks.ended.listen, **given
+        )
 
     @property
     def keys(self) -> dict[str, PublicKey]:

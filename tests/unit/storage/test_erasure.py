@@ -212,7 +212,7 @@ async def test_the_planners_statistics_have_no_content(postgres_server: Server) 
             ended = end_decision()(new_ask(number + 200)).write
             assert ended is not None
             receipt = NewReceipt("{}", f'{{"salt":"{SECRET}{number}"}}')
-            await store.asks.create(ended._replace(receipt=receipt), None)
+            await store.asks.create(ended._replace(ask_rows=(receipt.row(),)), None)
             await store.links.save(new_link(f"U{number}", replace(ANN, name=SECRET)))
             await store.push.save(replace(new_subscription(number), device=SECRET))
             token = new_token(number, credential=SECRET)

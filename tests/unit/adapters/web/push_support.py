@@ -19,6 +19,7 @@ from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.outbox.attempts import DeliverySender
 from answerback.outbox.dispatcher import OutboxDispatcher
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.extension import ServiceParts
 from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.ports.push import PushRules
@@ -179,6 +180,9 @@ async def push_rig(
             configured=configured_for(settings, PushExtension()),
             store=store,
             clock=clock,
+            claim=SOLE_CLAIM,
+            database_file=folder,
+            database_name="asks",
             people=people,
             surfaces=surfaces,
             holders=holders,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.core.canonical_json import canonical
-from answerback.service.receipt_checks import check
+from answerback_receipts.checks import check
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 from tests.unit.bot.api.test_receipts import keys_of
 from tests.unit.bot.api.test_too_late import APPROVAL, asked, post, report

@@ -12,8 +12,8 @@ import pytest
 
 from answerback.core.person import Person
 from answerback.service.late_answer_text import describe_late_answer
-from answerback.service.receipt_checks import check
 from answerback.service.submission_request import Route
+from answerback_receipts.checks import check
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_receipts import keys_of
 

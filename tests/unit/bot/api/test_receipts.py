@@ -11,9 +11,11 @@ from pydantic import SecretStr
 
 from answerback.core.errors import ConfigError
 from answerback.ports.receipt_key import SigningKey, new_private_key, public_key_of
-from answerback.runtime.config import PublicSettings, ReceiptSettings, settings_type
-from answerback.service.receipt_checks import check
-from answerback_storage.receipt_key_file import ReceiptKeyFile
+from answerback.runtime.config import PublicSettings, settings_type
+from answerback_receipts.checks import check
+from answerback_receipts.key_file import ReceiptKeyFile
+from answerback_receipts.keys import place_in
+from answerback_receipts.settings import ReceiptSettings
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 from tests.unit.bot.api.test_too_late import APPROVAL, asked, post
 
@@ -169,7 +171,7 @@ async def test_a_service_with_another_key_does_not_start(serve: Serve, tmp_path:
 def test_a_wrong_key_in_the_settings_is_refused() -> None:
     key = new_private_key()
     settings = settings_type().model_validate({"receipts": {"key": f"{key},{key}"}})
-    assert [SigningKey(each.get_secret_value()).kid for each in settings.receipts.key] == [
+    assert [SigningKey(each.get_secret_value()).kid for each in place_in(settings).table.key] == [
         SigningKey(key).kid
     ] * 2
     with pytest.raises(ValueError, match="it has 3 bytes instead of 32"):

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 from typer.testing import CliRunner
 
+import answerback_receipts.cli as receipts_cli
 from answerback import cli
 from answerback_agents import cli as agents_cli
 from answerback_agents.cli.main import all_commands, app, load_command
@@ -24,7 +25,7 @@ COMMANDS: Final = all_commands()
 
 
 def test_every_command_module_is_in_the_table() -> None:
-    folders = (Path(package.__path__[0]) for package in (agents_cli, cli))
+    folders = (Path(package.__path__[0]) for package in (agents_cli, cli, receipts_cli))
     modules = {
         path.stem.replace("_", "-")
         for folder in folders
@@ -71,6 +72,7 @@ finally:
     )
     assert ours == {
         *("answerback", "answerback.cli", "answerback.cli.commands"),
+        *("answerback_receipts", "answerback_receipts.commands"),
         *("answerback_agents", "answerback_agents.cli", "answerback_agents.cli.command"),
         *(f"answerback_agents.cli.{name}" for name in ("main", "output", "own_commands")),
         *("answerback_base", *(f"answerback_base.{name}" for name in base)),
@@ -335,7 +337,7 @@ def test_a_command_imports_only_what_it_needs(
     ("name", "arguments", "free_of", "most"),
     [
         ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 425),
-        ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 610),
+        ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 615),
         ("export", ["--url", SERVICE], {"answerback.dialects.registry"}, 600),
         ("list", ["--url", SERVICE, "--token", "ab_1"], {"answerback.runtime.config"}, 530),
     ],

@@ -19,7 +19,7 @@ from answerback.ports.store import Store
 from answerback.service.receipts import consume
 from answerback_agents.cli import main
 from answerback_postgres.store import PostgresStore
-from answerback_storage.receipt_key_file import ReceiptKeyFile
+from answerback_receipts.key_file import ReceiptKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 from tests import postgres
 from tests.unit.bot.receipt_support import Signed

@@ -14,8 +14,6 @@ from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor
-from answerback.service import receipts as module
-from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipt_payload import (
     VERSION,
     WHOLE_LABEL,
@@ -25,6 +23,8 @@ from answerback.service.receipt_payload import (
     payload_of,
 )
 from answerback.service.submission_request import Agent, Route, Routes, Submission
+from answerback_receipts import receipts as module
+from answerback_receipts.checks import check, check_store
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.receipt_support import APPROVAL, Signed
 

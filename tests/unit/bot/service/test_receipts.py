@@ -20,10 +20,10 @@ from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor
 from answerback.service.question_routing import Rules
-from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import consume, is_allowed
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
+from answerback_receipts.checks import check, check_store
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.receipt_support import APPROVAL, SERVICE_ID, Signed
 

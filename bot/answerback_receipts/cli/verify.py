@@ -23,8 +23,8 @@ from answerback_agents.cli.output import (
 if TYPE_CHECKING:
     from answerback.ports.receipt_key import PublicKey
     from answerback.runtime.config import Settings
-    from answerback.service.receipt_checks import ChainVerdict, Verdict
     from answerback.service.receipts import ReceiptBody
+    from answerback_receipts.checks import ChainVerdict, Verdict
 
 
 def command(
@@ -60,7 +60,7 @@ def command(
     receipts in the database and names the first line that was changed, removed or moved.
     """
     from answerback.runtime.config_file import load_settings
-    from answerback.service import receipt_checks
+    from answerback_receipts import checks
 
     if file is None and not store:
         fail("Name a file with a receipt, or add --store to check the database.", EXIT_USAGE)
@@ -68,7 +68,7 @@ def command(
     # Without --keys, those of the database check its chain.
     trusted = {} if store and file is None and keys is None else _read_keys(keys, settings)
     kept = None if file is None else _read_receipt(file)
-    verdict = None if kept is None else receipt_checks.check(kept, trusted)
+    verdict = None if kept is None else checks.check(kept, trusted)
     chain = _check_store(settings, trusted, kept) if store and settings is not None else None
     _report(verdict, chain, json=json)
     if (verdict is not None and verdict.faults) or (chain is not None and chain.fault):
@@ -76,10 +76,10 @@ def command(
 
 
 def _read_receipt(file: Path) -> ReceiptBody:
-    from answerback.service import receipt_checks
+    from answerback_receipts import checks
 
     text = sys.stdin.buffer.read() if str(file) == "-" else _read(file)
-    body = receipt_checks.parse(text)
+    body = checks.parse(text)
     if body is None:
         fail(f"{file} is not a receipt as `GET /v1/asks/ID/receipt` returns it.", EXIT_USAGE)
     return body
@@ -97,10 +97,12 @@ def _read_keys(file: Path | None, settings: Settings | None) -> dict[str, Public
     from pydantic_core import from_json
 
     from answerback.ports.receipt_key import public_key_of
-    from answerback.runtime.receipts import read_keys
+    from answerback_receipts.keys import place_in, read_keys
 
     if file is None:
-        found = [key.public for key in read_keys(settings)] if settings is not None else []
+        found = (
+            [key.public for key in read_keys(place_in(settings))] if settings is not None else []
+        )
         if not found:
             fail(
                 "There are no keys here to check receipts with. Name those of the service with --keys: save its "
@@ -127,14 +129,14 @@ def _check_store(
 
     from answerback.ports.receipt_key import PublicKey
     from answerback.runtime.open_store import open_to_read
-    from answerback.service import receipt_checks
+    from answerback_receipts import checks
 
     async def run() -> ChainVerdict:
         async with open_to_read(settings.storage) as store:
             if not trusted:
                 for x in await store.receipts.public_keys():
                     trusted[PublicKey(x).kid] = PublicKey(x)
-            return await receipt_checks.check_store(store, trusted, kept)
+            return await checks.check_store(store, trusted, kept)
 
     return asyncio.run(run())
 

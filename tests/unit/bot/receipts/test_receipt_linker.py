@@ -12,9 +12,9 @@ import pytest
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.receipts import NewLink, StoredReceipt
-from answerback.service.receipt_checks import check, check_store
-from answerback.workers import receipt_linker
-from answerback.workers.receipt_linker import ReceiptLinker
+from answerback_receipts import linker as receipt_linker
+from answerback_receipts.checks import check, check_store
+from answerback_receipts.linker import ReceiptLinker
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_storage.sqlite.writer_thread import JobThread
 from tests.service_support import WAIT

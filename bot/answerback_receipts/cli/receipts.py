@@ -41,18 +41,19 @@ def rotate(
     """
     from answerback.ports.receipt_key import SigningKey, new_private_key
     from answerback.runtime.config_file import load_settings
-    from answerback.runtime.receipts import key_file
+    from answerback_receipts.keys import place_in
 
     settings = load_settings(config)
+    place = place_in(settings)
     if lost:
         _replace_lost(settings)
         return
-    if settings.receipts.key:
-        former = [key.get_secret_value() for key in settings.receipts.key]
+    if place.table.key:
+        former = [key.get_secret_value() for key in place.table.key]
         print_result(",".join([new_private_key(), *former]))
         say("Set `receipts.key` to this for all services with the same database, and restart them.")
         return
-    file = key_file(settings)
+    file = place.file
     if not file.read():
         fail(
             f"There is no key at {file.path.absolute()} to replace. `answerback serve` creates one when it starts. Run "
@@ -66,12 +67,11 @@ def _replace_lost(settings: Settings) -> None:
     import asyncio
 
     from answerback.ports.receipt_key import SigningKey
-    from answerback.runtime.receipts import key_file
+    from answerback_receipts.keys import place_in
 
-    if settings.receipts.key:
-        key = SigningKey(settings.receipts.key[0].get_secret_value())
-    else:
-        key = SigningKey(key_file(settings).rotate())
+    place = place_in(settings)
+    configured = place.table.key
+    key = SigningKey(configured[0].get_secret_value() if configured else place.file.rotate())
     if not asyncio.run(_use(settings, key)):
         fail("The database knows this key as one that was replaced. Make another one.")
     print_result(key.kid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 from pydantic_core import from_json
 
+from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical, digest
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
@@ -20,7 +21,6 @@ from answerback.ports.outage_log import Outage
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.receipts import NewLink, StoredReceipt
 from answerback.ports.store import Store
-from answerback.service.notify import Hooks
 from answerback_base.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,8 @@ class ReceiptLinker:
     key: SigningKey
     claim: Claim
     """This process's claim; any process may link any receipt."""
-    hooks: Hooks
+    on_ended: Callable[[Callable[[Ask], None]], None]
+    """Has a function called with each ask that ends in this process."""
     batch: int = 100
     """Links in one transaction: a hundred take two thirds of the CPU time that they take by 25."""
     first_pause: float = 0.5
@@ -69,7 +70,7 @@ class ReceiptLinker:
         self._end = _End(0, None)
         """No other process adds links in the epoch of the fence."""
         self._ended = asyncio.Event()
-        self.hooks.ended.listen(lambda _ask: self._ended.set())
+        self.on_ended(lambda _ask: self._ended.set())
 
     async def run(self) -> None:
         """Link whatever is not linked yet; runs until cancelled."""
