@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from answerback.core.ask import Ask
+from answerback.core.ask import ANYONE, Ask
 from answerback.core.clarification import AskBack
 from answerback.core.confirmer_copies import is_account_elsewhere
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
@@ -20,6 +20,7 @@ from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
 from answerback.core.handing_over import people_to_choose
 from answerback.core.intents import Intent, ResolvedAction
+from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.person import AuthMethod
 from answerback.core.secrecy import keeps_secret, without_unconfirmed
@@ -29,13 +30,14 @@ from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.presentation import wording
+from answerback.presentation import attribution, wording
 from answerback.presentation.responders import has_done_their_part, missing_groups
+from answerback_base.sanitize import one_line
 from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
 from answerback_web.parse import ChangedRows, ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from answerback_web.record import RecordLine
-from answerback_web.render import AskPage
+from answerback_web.render import AskPage, Summary
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import Visitor, Visitors
 
@@ -87,7 +89,22 @@ class _Visit:
         is_named = self._is_among(ask.participants, ask) or self._is_elsewhere(ask)
         return is_named or self.may_answer(ask)
 
-    def without_refused(self, page: AskPage, ask: Ask) -> AskPage:
+    def _waiting_summary(self, summary: Summary, ask: Ask, labels: Labels) -> Summary:
+        """Return the heading for who cannot confirm: for whom they wait, as far as those are named."""
+        surface, answerers = ask.placement.destination.surface, ask.walk.answerers
+        named = [
+            attribution.responder_name(surface, each)
+            for each in ask.waits_for
+            if each != ANYONE
+            and not any(
+                self.people.is_same(Person(surface=surface, user_id=each), one) for one in answerers
+            )
+        ]
+        names = ", ".join(one_line(each) for each in named if each is not None)
+        text = f"{summary.text} {labels.confirm_by.format(who=names)}" if names else summary.text
+        return Summary(labels.confirm_waiting, text)
+
+    def without_refused(self, page: AskPage, ask: Ask, labels: Labels) -> AskPage:
         """Return a page without the controls that could only refuse this visitor."""
         person, people = self.person, self.people
         if person is None or not ask.confirming:
@@ -98,6 +115,9 @@ class _Visit:
             Control.CONFIRM: is_nobody or has_done_their_part(ask, person, people),
             Control.BACK: not any(people.is_same(person, each) for each in ask.walk.answerers),
         }
+        if refused[Control.CONFIRM] and page.summary is not None:
+            summary = self._waiting_summary(page.summary, ask, labels)
+            page = replace(page, summary=summary, title=summary.title)
         return replace(
             page,
             controls=page.controls - {each for each, is_refused in refused.items() if is_refused},
@@ -383,7 +403,9 @@ class AskPages:
             accounts = (Person(surface=surface, user_id=each) for each in people)
             named = (visit.people.as_named(each) for each in accounts)
             page = replace(page, takers=tuple((each.user_id, each.name or "") for each in named))
-        return visit.without_refused(page, ask) if visit.may_answer(ask) else page
+        return (
+            visit.without_refused(page, ask, self._site.labels) if visit.may_answer(ask) else page
+        )
 
     def _confirm(self, visit: _Visit, ask: Ask, post: Post) -> web.Response:
         """Ask the person to confirm that the turn ends; the page carries what they entered."""

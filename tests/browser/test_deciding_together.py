@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from answerback.core.ask import Ask, Status
+from answerback.core.labels import Labels
 from answerback.core.person import Person
 from answerback.service.submission_request import Route
 from tests.browser.conftest import settled, show_other_ways, tab
@@ -15,6 +16,7 @@ from tests.browser.site import Site, site
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
+LABELS = Labels()
 PEOPLE = {
     f"abk_of-{name}-in-tests": Person(surface="web", user_id=name, name=name.title())
     for name in ("ann", "bob", "cy")
@@ -38,7 +40,8 @@ async def test_an_answer_is_handed_over_and_confirmed(browser: Browser, tmp_path
             await open_as(bobs, shared, ask, "bob")
             await bobs.get_by_role("button", name="Yes").focus()
             await anns.get_by_role("button", name="Yes").click()
-            await expect(anns.locator("h1")).to_contain_text("Confirm this?")
+            await expect(anns.locator("h1")).to_have_text(LABELS.confirm_waiting)
+            await expect(anns.locator("main")).to_contain_text(LABELS.confirm_by.format(who="bob"))
             await expect(bobs.locator("#said")).to_contain_text("Confirm this? users")
             await expect(bobs.locator("h1")).to_be_focused()  # not what confirms
             await settled(anns)

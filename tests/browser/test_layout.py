@@ -173,6 +173,18 @@ async def test_the_devices_have_the_frame_of_the_inbox_and_say_that_there_are_no
         await expect(page.locator("h1")).to_have_text(LABELS.inbox_title)
 
 
+async def test_without_a_script_the_page_says_beside_share_that_its_address_answers(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await permission(web_site, SHELL)
+    for script in (False, True):
+        async with tab(browser, java_script_enabled=script) as page:
+            await page.goto(web_site.page(ask))
+            await page.locator(".share summary").click()
+            said = page.get_by_text(LABELS.share_without_script)
+            await (expect(said).to_be_hidden() if script else expect(said).to_be_visible())
+
+
 async def test_the_buttons_that_decide_are_of_one_height(browser: Browser, web_site: Site) -> None:
     ask = await permission(web_site, ("ExitPlanMode", {"plan": kinds.PLAN}))
     async with tab(browser, **PHONE) as page:

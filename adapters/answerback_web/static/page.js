@@ -364,6 +364,7 @@
       time.title = whole;
     }
     for (const hint of document.querySelectorAll(".keys, .copy")) hint.hidden = false;
+    for (const hint of document.querySelectorAll(".unscripted")) hint.remove();
     document.getElementById("main").classList.add("keyed");
     prepareNotifyButton();
     const filter = document.querySelector(".filter");

@@ -78,6 +78,8 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     confirm_title: str = "Confirm this?"
+    confirm_waiting: str = "Waiting for a confirmation"
+    confirm_by: str = "It can be confirmed by {who}."
     confirm_text: str = "Another person has to confirm what was answered."
     confirm_first: str = "After you, another person has to confirm this."
     confirm_first_more: str = "After you, {count} other people have to confirm this."
@@ -243,6 +245,9 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     entered: str = "What you wrote:"
     share_title: str = "Share"
     share: str = "Read-only link: anyone who has it can read this, but not answer"
+    share_without_script: str = (
+        "Share this link and not the address above: without JavaScript, that one answers as you."
+    )
     copy_link: str = "Copy link"
     copied: str = "Copied"
     page_expired: str = (
