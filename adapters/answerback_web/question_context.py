@@ -5,13 +5,11 @@ All markup comes from this module: every text from an agent is escaped when it i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final, assert_never
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, Final, assert_never
 
 from markupsafe import Markup, escape
-from pygments import token
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
 
 from answerback.core.ask import Ask
 from answerback.core.form import ContextFormat
@@ -56,14 +54,6 @@ _LANGUAGES: Final = {
     for name in names
 }
 """The lexer for each language that is highlighted, by the language names used on code fences."""
-_CLASSES: Final = {
-    token.Comment: "comment",
-    token.Keyword: "keyword",
-    token.Literal.String: "string",
-    token.Literal.Number: "number",
-    token.Name.Function: "name",
-    token.Name.Class: "name",
-}
 
 
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
@@ -243,14 +233,31 @@ def _pre(text: str, language: str) -> Markup:
     )
 
 
+@cache
+def css_classes() -> Mapping[Any, str]:
+    """Return the classes of the kinds of tokens, and load Pygments, which takes 2 MB: only pages need it."""
+    from pygments import lexers, token  # noqa: F401 - the lexers are needed next
+
+    return {
+        token.Comment: "comment",
+        token.Keyword: "keyword",
+        token.Literal.String: "string",
+        token.Literal.Number: "number",
+        token.Name.Function: "name",
+        token.Name.Class: "name",
+    }
+
+
 def _highlight(text: str, language: str) -> Iterator[Markup]:
     name = _LANGUAGES.get(language)
     if name is None or len(text) > limits.MAX_HIGHLIGHTED:
         yield escape(text)
         return
-    lexer: Lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    from pygments.lexers import get_lexer_by_name
+
+    classes, lexer = css_classes(), get_lexer_by_name(name, stripnl=False, ensurenl=False)
     for kind, part in lexer.get_tokens(text):
-        css = next((_CLASSES[each] for each in reversed(kind.split()) if each in _CLASSES), None)
+        css = next((classes[each] for each in reversed(kind.split()) if each in classes), None)
         yield _part(part, css)
 
 
