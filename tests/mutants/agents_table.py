@@ -140,6 +140,30 @@ AGENTS = (
             ("released.add((hold_key, ask_id))", "pass"),
         )
     ),
+    # Acknowledgements: of the agent's own asks, once they have ended.
+    *(
+        Mutant("bot/answerback/api/late_answers.py", line, mutant, _LATE)
+        for line, mutant in (
+            ("if call.may_see(ask) and not ask.open]", "if not ask.open]"),
+            ("if call.may_see(ask) and not ask.open]", "if call.may_see(ask)]"),
+            ('"Prefer" in request.headers and', "False and"),
+        )
+    ),
+    Mutant(f"{_SERVICE}/late_answers.py", "self._stop_awaiting(ask_ids)", "pass", _LATE),
+    # Tokens: sent only to a program that knows them.
+    Mutant(
+        "bot/answerback_client/async_client.py",
+        "if challenge.is_proved_by(body):",
+        "if True:",
+        (f"{_UNIT}/hooks/test_impostors.py",),
+    ),
+    # Leases: a carrier that has gone is not said to be away, since its approval ends.
+    Mutant(
+        f"{_SERVICE}/agent_presence.py",
+        "if policy.notes_departure:",
+        "if True:",
+        (f"{_UNIT}/service/test_approval_leases.py",),
+    ),
     Mutant(
         "bot/answerback_agents/bridges/pending_requests.py",
         "if self._by_key.get(key) is pending:",

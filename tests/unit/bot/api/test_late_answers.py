@@ -299,6 +299,7 @@ async def test_a_client_that_acknowledges_has_an_outcome_only_once_it_says_so(
     assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["collected_at"] is None
     assert await acknowledge(api, ask["id"]) == [ask["id"]]
     assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["collected_at"] is not None
+    assert not api.running.service.late_answer_tracker.is_held(ask["id"])
     assert await ids(api, "?after=0") == []
 
 

@@ -14,7 +14,7 @@ from answerback.core.errors import StoreError
 from answerback.core.giving_up import GaveUp
 from answerback.core.too_late import TryAgain
 from answerback.ports.surface import Acted, Rejected, RejectReason
-from answerback.service.agent_presence import CARRIER
+from answerback.service.agent_presence import CARRIER, GRACE
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.service_support import WAIT, actor, ask_user
@@ -66,6 +66,19 @@ async def test_an_approval_ends_a_minute_after_its_carrier_has_gone(parts: Parts
     ended = await run_out(service, ask, parts, 2)
     assert (ended.status, gave_up(ended)) == (Status.EXPIRED, GaveUp.GONE)
     assert not ended.attendance.unattended
+
+
+@pytest.mark.rule("LATE-8")
+async def test_people_are_not_told_that_a_carrier_is_away_which_ends_the_approval(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    async with service.presence.track_wait(ask):
+        pass
+    await parts.clock.advance(GRACE + 1)
+    assert await service.presence.run_once() is None
+    assert await now(service, ask) == ask
 
 
 @pytest.mark.rule("LATE-8")
