@@ -175,10 +175,10 @@ def step(
     transition = TRANSITIONS[walk.phase][type(action)]
     if isinstance(transition, Refusal):
         return _refuse(transition)
-    return transition(form, walk, action, Given(by, source, at, people))
+    return transition(form, walk, action, StepContext(by, source, at, people))
 
 
-class Given(NamedTuple):
+class StepContext(NamedTuple):
     """Who gives an answer, and when."""
 
     by: Person | None
@@ -187,7 +187,7 @@ class Given(NamedTuple):
     people: People
 
 
-def _answer(form: Form, walk: Walk, action: Answer | Other, given: Given) -> Walk | Refused:
+def _answer(form: Form, walk: Walk, action: Answer | Other, context: StepContext) -> Walk | Refused:
     index = _open_index(walk)
     question = form.questions[index]
     remember = isinstance(action, Answer) and action.remember
@@ -203,11 +203,11 @@ def _answer(form: Form, walk: Walk, action: Answer | Other, given: Given) -> Wal
         question_id=question.id,
         value=checked.value,
         other=checked.own_text,
-        source=given.source,
-        by=given.by,
+        source=context.source,
+        by=context.by,
         remembered=remember,
         note=checked.note,
-        at=given.at,
+        at=context.at,
     )
     if not has_review(form):
         return _advance(form, (*walk.answers, answer), index + 1)
@@ -344,7 +344,7 @@ def _previous_answer(form: Form, walk: Walk) -> int | None:
     return None
 
 
-def _back(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
+def _back(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk | Refused:
     if walk.editing is not None:
         return Walk(phase=Phase.REVIEW, answers=walk.editing, kept=walk.kept)
     index = _previous_answer(form, walk)
@@ -357,7 +357,7 @@ def _back(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=previous)
 
 
-def _next(form: Form, walk: Walk, action: Next, given: Given) -> Walk | Refused:
+def _next(form: Form, walk: Walk, action: Next, context: StepContext) -> Walk | Refused:
     at = _next_open(form, walk)
     if at is None:
         return _refuse(refusals.NOTHING_TO_MOVE_ON_TO)
@@ -366,7 +366,7 @@ def _next(form: Form, walk: Walk, action: Next, given: Given) -> Walk | Refused:
     return replace(walk, at=at, again=again, moves_on=True)
 
 
-def _edit(form: Form, walk: Walk, action: Edit, given: Given) -> Walk | Refused:
+def _edit(form: Form, walk: Walk, action: Edit, context: StepContext) -> Walk | Refused:
     answer = walk.answer(action.question_id)
     if answer is None or answer.source is not Source.HUMAN:
         editable = ", ".join(f'"{a.question_id}"' for a in walk.answers if a.source is Source.HUMAN)
@@ -380,37 +380,39 @@ def _edit(form: Form, walk: Walk, action: Edit, given: Given) -> Walk | Refused:
     )
 
 
-def _submit(form: Form, walk: Walk, action: Submit, given: Given) -> Walk:
-    return _finish(form, replace(walk, phase=Phase.ANSWERED, submitted_by=given.by))
+def _submit(form: Form, walk: Walk, action: Submit, context: StepContext) -> Walk:
+    return _finish(form, replace(walk, phase=Phase.ANSWERED, submitted_by=context.by))
 
 
-def _confirm(form: Form, walk: Walk, action: Confirm, given: Given) -> Walk | Refused:
-    if form.confirmation is None or given.by is None or given.at is None:
+def _confirm(form: Form, walk: Walk, action: Confirm, context: StepContext) -> Walk | Refused:
+    if form.confirmation is None or context.by is None or context.at is None:
         raise AssertionError("only a person confirms, at a time, and only what needs it")
-    vote = Vote(by=given.by, at=given.at)
-    votes = confirmation.confirm(form.confirmation, walk.answerers, walk.votes, vote, given.people)
+    vote = Vote(by=context.by, at=context.at)
+    votes = confirmation.confirm(
+        form.confirmation, walk.answerers, walk.votes, vote, context.people
+    )
     if isinstance(votes, Refusal):
         return _refuse(votes)
     is_last = len(votes) >= form.confirmation.due
     return replace(walk, votes=votes, phase=Phase.ANSWERED if is_last else walk.phase)
 
 
-def _object(form: Form, walk: Walk, action: Object | Reply, given: Given) -> Walk | Refused:
+def _object(form: Form, walk: Walk, action: Object | Reply, context: StepContext) -> Walk | Refused:
     ended = _cancel(walk, action.text)
     # This tells it from a Reply in the review.
     return ended if isinstance(ended, Refused) else replace(ended, submitted_by=walk.submitted_by)
 
 
-def _reopen(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
-    by = given.by
-    if by is None or not any(given.people.is_same(by, each) for each in walk.answerers):
+def _reopen(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk | Refused:
+    by = context.by
+    if by is None or not any(context.people.is_same(by, each) for each in walk.answerers):
         return _refuse(refusals.NOT_AN_ANSWERER)
     if has_review(form):
         return Walk(phase=Phase.REVIEW, answers=walk.answers, kept=walk.kept)
-    return _back(form, walk, action, given)
+    return _back(form, walk, action, context)
 
 
-def _reply(form: Form, walk: Walk, action: Reply, given: Given) -> Walk | Refused:
+def _reply(form: Form, walk: Walk, action: Reply, context: StepContext) -> Walk | Refused:
     if form.reply_needs_text and is_blank(action.text or ""):
         return _refuse(refusals.REPLY_NEEDS_TEXT)
     return _cancel(walk, action.text)
@@ -423,7 +425,7 @@ def _cancel(walk: Walk, said: str | None) -> Walk | Refused:
     return replace(_end(walk, Phase.CANCELLED), reply=text)
 
 
-def _end_turn(form: Form, walk: Walk, action: EndTurn, given: Given) -> Walk:
+def _end_turn(form: Form, walk: Walk, action: EndTurn, context: StepContext) -> Walk:
     return _end(walk, Phase.TURN_ENDED)
 
 
@@ -431,7 +433,7 @@ def _end(walk: Walk, phase: Phase) -> Walk:
     return Walk(phase=phase, at=walk.at, answers=walk.answers)
 
 
-_Transition = Callable[[Form, Walk, Any, Given], Walk | Refused]
+_Transition = Callable[[Form, Walk, Any, StepContext], Walk | Refused]
 _ALWAYS: Final[Mapping[type[Action], _Transition | Refusal]] = {
     Back: _back,
     Reply: _reply,
