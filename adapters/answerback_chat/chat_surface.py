@@ -31,10 +31,10 @@ from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.delays import Delays
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import LiveMessages, Save
 from answerback_chat.missed_changes import Messages, MissedChangeFinder
-from answerback_chat.paces import Paces
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ class ChatSurface(
         leadership: LeaderLease,
         background: BackgroundTasks,
         responders: tuple[str, ...],
-        paces: Paces,
+        delays: Delays,
         missed: MissedMessageReader[Any] | None = None,
     ) -> None:
         self._asks = asks
@@ -114,7 +114,7 @@ class ChatSurface(
         self._groups = groups
         self._missed = missed
         self._changes = MissedChangeFinder(
-            self.name, asks, messages, self._is_responsible, paces.settling
+            self.name, asks, messages, self._is_responsible, delays.settling
         )
         self._identity = identity
         self._leadership = leadership
@@ -127,7 +127,7 @@ class ChatSurface(
         """The routes on the public listener, if what people do comes by HTTP."""
         self._problem: str | None = f"{self.platform} has not been started."
         """Why the platform does not know us; None if it does."""
-        self._first_pause = paces.first_pause
+        self._first_pause = delays.first_pause
         self._identifying = BackgroundTasks()
 
     # --- the surface -----------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.control_codec import object_of, text_of
+from answerback_chat.delays import DELAYS, Delays
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
-from answerback_chat.paces import PACES, Paces
 from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
 from answerback_discord.catch_up import Conversation, create_missed_message_reader
@@ -82,7 +82,7 @@ class DiscordSurface(ChatSurface):
         host: Host,
         *,
         confirm_after: float = 3.5,
-        paces: Paces = PACES,
+        delays: Delays = DELAYS,
     ) -> None:
         calls = self.calls = DiscordApi(
             host.http, settings.token, settings.api_url, self._on_token_refused
@@ -91,7 +91,7 @@ class DiscordSurface(ChatSurface):
         self._labels = labels
         self._pending_edits = PendingEdits(confirm_after)
         identity, background = BotIdentity(), BackgroundTasks()
-        channels, groups = ChannelDirectory(calls), RoleMembership(calls, paces.groups)
+        channels, groups = ChannelDirectory(calls), RoleMembership(calls, delays.groups)
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
         fence = no_fence if public_key else leadership.fence
@@ -120,7 +120,7 @@ class DiscordSurface(ChatSurface):
             leadership,
             background,
             settings.responders,
-            paces,
+            delays,
             create_missed_message_reader(asks, calls, self._message_listener),
         )
         if public_key:
@@ -138,7 +138,7 @@ class DiscordSurface(ChatSurface):
                 handlers={name: partial(self._dispatch, name) for name in _EVENTS},
                 on_lost=self._missed.mark_disconnected,
                 on_connected=self._gateway_connected,
-                first_pause=paces.first_pause,
+                first_pause=delays.first_pause,
             )
 
     def destination_problem(self, destination: Destination) -> str | None:

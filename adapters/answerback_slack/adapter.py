@@ -16,10 +16,10 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.control_codec import text_of
+from answerback_chat.delays import Delays
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
-from answerback_chat.paces import Paces
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
@@ -44,7 +44,7 @@ from answerback_slack.typed_messages import TypedMessageListener, typed_message_
 
 LEASE: Final = "slack changes"
 _MAX_TASKS: Final = 2_000
-_PACES: Final = Paces(groups=1.5)
+_PACES: Final = Delays(groups=1.5)
 """Slack waits 3 s for the acknowledgement of an action."""
 
 
@@ -55,16 +55,16 @@ class SlackSurface(ChatSurface):
     _missed: MissedMessageReader[Conversation]
 
     def __init__(
-        self, asks: Asks, settings: SlackSettings, host: Host, paces: Paces = _PACES
+        self, asks: Asks, settings: SlackSettings, host: Host, delays: Delays = _PACES
     ) -> None:
         labels, now = host.labels, host.now
         client = create_web_client(settings.token, settings.api_url, host.http)
-        calls = self._calls = SlackApi(client, self._on_token_refused, paces.call)
+        calls = self._calls = SlackApi(client, self._on_token_refused, delays.call)
         notes = PrivateNotes(calls, host.http)
         later = BackgroundTasks(_MAX_TASKS)
         identity = BotIdentity()
-        groups = GroupMembership(calls, paces.groups)
-        self._names = ResponderNames(calls, paces.names)
+        groups = GroupMembership(calls, delays.groups)
+        self._names = ResponderNames(calls, delays.names)
         selections = SelectionDrafts(asks)
         self._homes = HomeTabs(asks, calls, groups, labels, now)
         self._sessions = AgentSessions(asks, calls, notes, labels, now)
@@ -81,7 +81,7 @@ class SlackSurface(ChatSurface):
             LeaderLease(host.shared, LEASE, self._lead, self._stand_by),
             later,
             settings.responders,
-            paces,
+            delays,
             create_missed_message_reader(asks, calls, self._listener),
         )
         platform = InteractionHandler(

@@ -29,7 +29,7 @@ from answerback.core.errors import (
     UnauthorizedError,
 )
 from answerback_base.connection_errors import reason_of
-from answerback_chat.paces import PACES
+from answerback_chat.delays import DELAYS
 from answerback_slack import errors
 
 P = ParamSpec("P")
@@ -75,7 +75,7 @@ class SlackApi:
         self,
         client: AsyncWebClient,
         refused: Callable[[PlatformError], None] = lambda _error: None,
-        timeout: float = PACES.call,
+        timeout: float = DELAYS.call,
     ) -> None:
         self.client, self.timeout = client, timeout
         self._refused = refused

@@ -21,9 +21,9 @@ from answerback.ports.surface import Asks, SupportsPlaceGroups
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.chat_surface import ChatSurface
+from answerback_chat.delays import DELAYS, Delays
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
-from answerback_chat.paces import PACES, Paces
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_chat.typed_entries import Effect
 from answerback_telegram import inbox_view, parse
@@ -83,7 +83,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         settings: TelegramSettings,
         host: Host,
         webhook_secret: str | None,
-        paces: Paces,
+        delays: Delays,
     ) -> None:
         labels = self._labels = host.labels
         calls = self.calls = TelegramApi(
@@ -91,7 +91,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         )
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
-        names, helpers = ResponderNames(calls, labels, paces.names), HelperMessages(calls)
+        names, helpers = ResponderNames(calls, labels, delays.names), HelperMessages(calls)
         self._helpers = helpers
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
@@ -108,13 +108,13 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         super().__init__(
             asks,
             posting,
-            AdministratorMembership(calls, paces.groups),
+            AdministratorMembership(calls, delays.groups),
             TelegramMessages(calls, identity),
             identity,
             leadership,
             background,
             settings.responders,
-            paces,
+            delays,
         )
         if webhook_secret:
             endpoint = HttpEndpoint(webhook_secret, self._handle_update)
@@ -124,8 +124,8 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
                 address(host.public_url),
                 webhook_secret,
                 self._outage,
-                paces.first_pause,
-                paces.webhook,
+                delays.first_pause,
+                delays.webhook,
             )
         else:
             self._source = UpdatePoller(
@@ -134,7 +134,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
                 self._outage,
                 self._is_responsible,
                 lambda: background.spawn("show", self._show_outdated()),
-                paces.first_pause,
+                delays.first_pause,
             )
 
     def unready_reason(self) -> str | None:
@@ -313,7 +313,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
 
 
 async def build(
-    settings: TelegramSettings, host: Host, asks: Asks, paces: Paces = PACES
+    settings: TelegramSettings, host: Host, asks: Asks, delays: Delays = DELAYS
 ) -> TelegramSurface:
     secret = (await host.secret()).hex() if settings.webhook else None
-    return TelegramSurface(asks, settings, host, secret, paces)
+    return TelegramSurface(asks, settings, host, secret, delays)

@@ -42,7 +42,7 @@ GUARDS: Final = (
         (f"{_CORE}/test_granting.py", f"{_API}/test_grants.py", f"{_API}/test_grants_end.py"),
         {
             (
-                "give",
+                "make_grant",
                 "offer.find(terms.match) if offer else None always the first",
             ): "without an offer the terms were refused above",
         },

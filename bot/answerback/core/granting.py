@@ -32,7 +32,7 @@ def option_to_grant(ask: Ask) -> Option | None:
     return question.sole_option(OptionKind.ALLOW_ONCE)
 
 
-def give(
+def make_grant(
     ask: Ask, answer: Answer, terms: GrantTerms, change: Change, by: Person
 ) -> Change | Refused:
     """Add to the change that an answer makes the grant that was given with it."""
@@ -74,7 +74,7 @@ def give(
     return Change(replace(change.ask, grant=note), (*before, entry, ended), grant)
 
 
-def use(ask: Ask, grant: Grant) -> Change | None:
+def use_grant(ask: Ask, grant: Grant) -> Change | None:
     """Return how a grant answers a new ask; None if its answer would not end it."""
     option, at = option_to_grant(ask), ask.created_at
     if option is None:

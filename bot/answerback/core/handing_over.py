@@ -24,7 +24,7 @@ class HandOver:
     to: str
 
 
-def ceiling_of(ask: Ask) -> tuple[str, ...] | None:
+def hand_over_limit(ask: Ask) -> tuple[str, ...] | None:
     """Return those to whom an ask may be handed over: its route's list, and whom it was escalated to; None: nobody."""
     ceiling, escalation = ask.ceiling, ask.escalation
     if ceiling is None or escalation is None or not ask.schedule.escalated:
@@ -32,16 +32,17 @@ def ceiling_of(ask: Ask) -> tuple[str, ...] | None:
     return (*ceiling, *escalation.responders)
 
 
-def takers_of(ask: Ask) -> tuple[str, ...] | None:
+def possible_recipients(ask: Ask) -> tuple[str, ...] | None:
     """Return the ids of those to whom an open ask can be handed over, without groups; None: it cannot be."""
-    ceiling = ceiling_of(ask) if ask.open else None
+    ceiling = hand_over_limit(ask) if ask.open else None
     return None if ceiling is None else tuple(each for each in ceiling if not is_collective(each))
 
 
 def people_to_choose(ask: Ask, people: People) -> tuple[str, ...] | None:
-    """Return the ids of those among whom a person chooses: `takers_of`, and whom the directory knows if anyone may."""
-    listed = takers_of(ask)
-    if listed is None or ANYONE not in (ceiling_of(ask) or ()):
+    """Return the ids of those among whom a person chooses: the possible recipients, and if anyone may get it, also
+    whom the directory knows."""
+    listed = possible_recipients(ask)
+    if listed is None or ANYONE not in (hand_over_limit(ask) or ()):
         return listed
     known = (people.ids_on(name, ask.placement.destination.surface) for name in people.accounts)
     return tuple(dict.fromkeys((*listed, *(each for ids in known for each in ids))))

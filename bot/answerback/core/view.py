@@ -23,7 +23,7 @@ from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
 from answerback.core.granting import can_revoke, option_to_grant
 from answerback.core.grants import GrantNote, GrantOffer
-from answerback.core.handing_over import takers_of
+from answerback.core.handing_over import possible_recipients
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.placement import HandedOver
@@ -260,7 +260,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
         handed_over=ask.placement.handed_over if ask.open else None,
-        takers=takers_of(ask) if ask.request.ceiling is not None else None,
+        takers=possible_recipients(ask) if ask.request.ceiling is not None else None,
         grants=_grants(ask),
         grant=ask.grant,
         can_revoke=ask.grant is not None and can_revoke(ask),

@@ -340,7 +340,7 @@ class AskActions:
             with_groups = await may_act.look_up_groups(commits.surfaces, outcome)
             if with_groups is None:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
-            if outcome.as_taker and taker is not None:
+            if outcome.as_recipient and taker is not None:
                 taker = taker._replace(actor=with_groups)
             else:
                 actor = with_groups

@@ -110,7 +110,7 @@ def _answer(action: Answer, now: Situation) -> Outcome:
     if isinstance(change, Change):
         change = unseen.answer_once_more(action, change, at=now.at, by=by, people=now.people)
     if action.grant is not None and isinstance(change, Change):
-        change = granting.give(ask, action, action.grant, change, by)
+        change = granting.make_grant(ask, action, action.grant, change, by)
     return change
 
 

@@ -123,7 +123,7 @@ class Grants:
             is_trusted = grant.at >= since and covers(grant, ask.request.grants, ask.created_at)
             if is_trusted and await self._may_still_answer(grant, ask):
                 place = await self._place(grant, ask)
-                change = granting.use(
+                change = granting.use_grant(
                     replace(ask, placement=replace(ask.placement, destination=place)), grant
                 )
                 if change is not None:

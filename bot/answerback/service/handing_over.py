@@ -10,7 +10,7 @@ from typing import NamedTuple
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Change, Destination
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
-from answerback.core.handing_over import HandOver, apply_hand_over, ceiling_of, is_collective
+from answerback.core.handing_over import HandOver, apply_hand_over, hand_over_limit, is_collective
 from answerback.core.people import People, account_id
 from answerback.core.person import Person
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPeople, Surface
@@ -51,7 +51,7 @@ def decide_hand_over(
         taker: the person who was looked up last; None: nobody was.
     """
     ids = normalize_responders((action.to,), ask.placement.destination.surface, people) or ()
-    ceiling = ceiling_of(ask)
+    ceiling = hand_over_limit(ask)
     if ceiling is None:
         return _rejected(ask, refusals.NO_CEILING)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
@@ -67,7 +67,7 @@ def decide_hand_over(
         named = tuple(each for each in ceiling if each != ANYONE)
         missing = missing_groups(named, taker.actor)
         if missing:
-            return NeedsGroups(ask, taker.actor, missing, as_taker=True)
+            return NeedsGroups(ask, taker.actor, missing, as_recipient=True)
         if missing is not None:
             return _rejected(ask, refusals.BEYOND_CEILING)
         listed = (ids[0],)

@@ -28,7 +28,7 @@ class NeedsGroups:
     ask: Ask
     actor: Actor
     groups: frozenset[str]
-    as_taker: bool = False
+    as_recipient: bool = False
     """Whether this is about a person to whom the ask is to be handed over."""
 
 
@@ -73,7 +73,7 @@ def refused_to_confirm(
         settled = [each for each in accounts if people.is_settled(_account(*each), now)]
         if people.is_settled(actor.person, now) and is_account_elsewhere(ask, settled):
             return None
-    actor = _settled(actor, ask, people, now)
+    actor = _with_settled_ids(actor, ask, people, now)
     if actor.ids == ():
         problems = (refusals.LINKED_RECENTLY.problem(),)
         return Rejected(RejectReason.NOT_ALLOWED, ask, problems)
@@ -96,10 +96,10 @@ def _account(surface: str, user_id: str) -> Person:
 def is_too_new(change: Refused, actor: Actor, ask: Ask, people: People, now: float) -> bool:
     """Whether a person is not told apart from others only because their account was linked just now."""
     not_told_apart = change.problems[0].code == refusals.NOT_TOLD_APART.code
-    return not_told_apart and _settled(actor, ask, people, now).ids == ()
+    return not_told_apart and _with_settled_ids(actor, ask, people, now).ids == ()
 
 
-def _settled(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
+def _with_settled_ids(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
     """Return a person with those of their ids where the ask is that count for confirmations."""
     if not people.is_settled(actor.person, now):
         return actor._replace(ids=())

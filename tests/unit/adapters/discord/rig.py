@@ -20,7 +20,7 @@ from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback.workers.message_sync import MessageSync, SyncPace
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_discord.adapter import DiscordSurface
 from answerback_discord.plugin import DiscordSettings
 from answerback_testing.example_commands import EXAMPLE_COMMANDS
@@ -89,7 +89,7 @@ async def run_surface(
     *,
     clock: Clock | None = None,
     timers: ManualTimers | None = None,
-    paces: Paces = PATIENT,
+    delays: Delays = PATIENT,
     **options: Any,
 ) -> AsyncIterator[tuple[DiscordSurface, Service, Store, MessageSync]]:
     """Run the service with its Discord surface, as in one process.
@@ -121,7 +121,7 @@ async def run_surface(
             DiscordSettings.model_validate(settings),
             create_host(http, shared=shared),
             confirm_after=confirm_after,
-            paces=paces,
+            delays=delays,
         )
         call_later = (timers or ManualTimers()).call_later
         message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)

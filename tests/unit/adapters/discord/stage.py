@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_discord import api_client
 from answerback_discord.api_client import USER_AGENT
 from answerback_discord.http_endpoint import PATH
@@ -71,7 +71,7 @@ class DiscordStage:
             "forum": Destination(surface="discord", channel=str(forum.id)),
         }
 
-    async def restart(self, paces: Paces = PATIENT) -> None:
+    async def restart(self, delays: Delays = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)
         harnesses, serve = [], self._load_balancer.serve
@@ -80,7 +80,7 @@ class DiscordStage:
             up = run_surface(
                 *(self.discord, self._setup.database, self._mode, serve),
                 timers=timers,
-                paces=paces,
+                delays=delays,
             )
             _, service, _, message_sync = await self._up.enter_async_context(up)
             await message_sync.sweep(SWEEP)

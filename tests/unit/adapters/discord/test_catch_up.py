@@ -15,7 +15,7 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import MessageSync
 from answerback_chat import catch_up
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -40,9 +40,9 @@ class Town:
         self.ann = discord.person("ann", self.guild)
 
     @asynccontextmanager
-    async def up(self, paces: Paces = PATIENT) -> AsyncIterator[Rig]:
+    async def up(self, delays: Delays = PATIENT) -> AsyncIterator[Rig]:
         """Run the service for a while; events after that reach no session."""
-        parts = run_surface(self.discord, self._folder / "a.db", self._mode, paces=paces)
+        parts = run_surface(self.discord, self._folder / "a.db", self._mode, delays=delays)
         async with parts as (surface, service, store, message_sync):
             yield Rig(
                 self.discord,

@@ -64,7 +64,7 @@ async def test_all_servers_are_queried_concurrently(up: Rig) -> None:
 async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_them(
     tmp_path: Path,
 ) -> None:
-    async with rig(tmp_path, paces=replace(PATIENT, groups=0.3)) as up:
+    async with rig(tmp_path, delays=replace(PATIENT, groups=0.3)) as up:
         ask, dora = await submit_ask(up)
         held = up.discord.faults.hang(GUILDS)
         assert (await dora.click("Yes")).answered

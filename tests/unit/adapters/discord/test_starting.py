@@ -41,12 +41,12 @@ async def test_an_unreachable_discord_is_retried_at_start_until_it_answers(
 async def test_stopping_does_not_wait_for_an_unreachable_discord(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paces = replace(PATIENT, first_pause=3_600.0)
+    delays = replace(PATIENT, first_pause=3_600.0)
     monkeypatch.setattr(chat_surface, "STOP_TIMEOUT", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
         async with asyncio.timeout(30):
-            up = run_surface(discord, tmp_path / "a.db", "http", paces=paces, gateway=False)
+            up = run_surface(discord, tmp_path / "a.db", "http", delays=delays, gateway=False)
             async with up:
                 pass
             assert discord.faults.count(ME) > 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from tests.fakes import long_timeouts
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack import rules
@@ -27,13 +27,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def paces() -> Paces:
+def delays() -> Delays:
     """Those of the surface in a test, which may have others."""
     return PATIENT
 
 
 @pytest.fixture
-async def up(tmp_path: Path, paces: Paces) -> AsyncIterator[Rig]:
+async def up(tmp_path: Path, delays: Delays) -> AsyncIterator[Rig]:
     """Everything, in Socket Mode. The contract of surfaces shows that people's actions count in either mode."""
-    async with rig(tmp_path, paces=paces) as made:
+    async with rig(tmp_path, delays=delays) as made:
         yield made

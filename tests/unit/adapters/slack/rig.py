@@ -20,7 +20,7 @@ from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback.workers.message_sync import MessageSync, SyncPace
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.plugin import SlackSettings
 from answerback_testing.example_commands import EXAMPLE_COMMANDS
@@ -125,13 +125,13 @@ def belongs(message: Message, ask_id: str) -> bool:
 
 
 def create_surface(
-    service: Service, slack: FakeSlack, host: Host, mode: Mode, paces: Paces = PATIENT
+    service: Service, slack: FakeSlack, host: Host, mode: Mode, delays: Delays = PATIENT
 ) -> SlackSurface:
     """Create the surface of a service."""
     tokens = {"app_token": slack.app_token} if mode == "socket" else {}
     settings = {"signing_secret": slack.signing_secret, "api_url": slack.api_url, **tokens}
     configured = SlackSettings.model_validate({"bot_token": slack.bot_token, **settings})
-    return SlackSurface(service, configured, host, paces)
+    return SlackSurface(service, configured, host, delays)
 
 
 @asynccontextmanager
@@ -140,7 +140,7 @@ async def run_app(
     database: Path | str,
     mode: Mode,
     on_serving: Callable[[str], Awaitable[None]] | None = None,
-    paces: Paces = PATIENT,
+    delays: Delays = PATIENT,
 ) -> AsyncIterator[App]:
     """Run the service with its Slack surface, as in one process.
 
@@ -161,7 +161,7 @@ async def run_app(
         )
         shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
         surface = surfaces["slack"] = create_surface(
-            service, slack, create_host(http, shared=shared), mode, paces
+            service, slack, create_host(http, shared=shared), mode, delays
         )
         timers = ManualTimers()
         shower = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=timers.call_later)
@@ -201,10 +201,12 @@ async def workspace() -> AsyncIterator[tuple[FakeSlack, Person, Person]]:
 
 
 @asynccontextmanager
-async def rig(tmp_path: Path, mode: Mode = "socket", paces: Paces = PATIENT) -> AsyncIterator[Rig]:
+async def rig(
+    tmp_path: Path, mode: Mode = "socket", delays: Delays = PATIENT
+) -> AsyncIterator[Rig]:
     """A new workspace with the surface connected to it."""
     async with (
         workspace() as (slack, ada, bob),
-        run_app(slack, tmp_path / "answerback.db", mode, paces=paces) as app,
+        run_app(slack, tmp_path / "answerback.db", mode, delays=delays) as app,
     ):
         yield Rig(slack, app, ada, bob)

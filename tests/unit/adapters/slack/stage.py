@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_testing.surface_harness import SurfaceHarness, combine_replicas
 from tests.fakes import long_timeouts
@@ -58,12 +58,12 @@ class SlackStage(SlackRemoval):
         about = await root.post(CHANNEL, "About the deployment")
         return {"thread": Destination(surface="slack", channel=CHANNEL, thread=about.ts)}
 
-    async def restart(self, paces: Paces = PATIENT) -> None:
+    async def restart(self, delays: Delays = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._balanced.stop)
         benches = []
         for _ in range(self._setup.replicas):
-            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve, paces)
+            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve, delays)
             app = await self._up.enter_async_context(up)
             benches.append(SurfaceHarness(app.service, app.shower, timers=app.timers))
         self.harness = combine_replicas(benches)

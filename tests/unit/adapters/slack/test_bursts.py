@@ -14,7 +14,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.service.submission_request import Submission
 from answerback.workers import message_queues
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_slack import api_client
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.faults import Buckets
@@ -29,11 +29,11 @@ SPEED = 2.0
 
 
 @pytest.fixture
-async def up(tmp_path: Path, paces: Paces, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
+async def up(tmp_path: Path, delays: Delays, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
     monkeypatch.setattr(
         api_client, "POST_INTERVAL_SECONDS", api_client.POST_INTERVAL_SECONDS / SPEED
     )
-    async with rig(tmp_path, paces=paces) as made:
+    async with rig(tmp_path, delays=delays) as made:
         made.slack.workspace.add_channel(OTHER, made.ada.id, made.bob.id, name="other")
         yield made
 
@@ -95,7 +95,7 @@ async def test_a_rate_limited_channel_stalls_neither_other_channels_nor_edits(up
         assert (stored.status, stored.placement.message) == (Status.OPEN, None)
 
 
-@pytest.mark.parametrize("paces", [replace(PATIENT, call=2.0)])
+@pytest.mark.parametrize("delays", [replace(PATIENT, call=2.0)])
 async def test_a_post_with_an_unknown_result_does_not_hold_up_those_behind_it(up: Rig) -> None:
     up.slack.faults.add("chat.postMessage", hang=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback_chat import catch_up
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_slack import catch_up as on_slack
 from answerback_slack import channel_history
 from answerback_slack.api_client import SlackApi
@@ -47,15 +47,15 @@ class Town:
         bob: Person,
         folder: Path,
         mode: Mode,
-        paces: Paces = PATIENT,
+        delays: Delays = PATIENT,
     ) -> None:
-        self.slack, self.ada, self.bob, self._paces = slack, ada, bob, paces
+        self.slack, self.ada, self.bob, self._paces = slack, ada, bob, delays
         self._folder, self._mode = folder, mode
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Rig]:
         """Run the service for the duration of the block."""
-        up = run_app(self.slack, self._folder / "a.db", self._mode, paces=self._paces)
+        up = run_app(self.slack, self._folder / "a.db", self._mode, delays=self._paces)
         async with up as app:
             yield Rig(self.slack, app, self.ada, self.bob)
         self.slack.clock.advance(2)

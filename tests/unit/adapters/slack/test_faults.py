@@ -22,7 +22,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_slack import channel_history, connection, errors
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.delivery import Ack
@@ -76,7 +76,7 @@ def test_every_error_code_maps_to_the_kind_that_decides_what_happens_next(
 
 
 @pytest.fixture
-def paces() -> Paces:
+def delays() -> Delays:
     return replace(PATIENT, call=2.0)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from tests.fakes.long_timeouts import PATIENT
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
@@ -26,7 +26,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def paces() -> Paces:
+def delays() -> Delays:
     return replace(PATIENT, call=2.0)
 
 

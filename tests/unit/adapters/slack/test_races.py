@@ -14,7 +14,7 @@ from answerback.core.ask import Status
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.walker import Person
 from answerback.presentation.form_spec import Entry
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_slack import modals
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.checks import check_view
@@ -28,8 +28,8 @@ BOTH = {"responders": ["U0ADA", "U0BOB"]}
 
 
 @pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path, paces: Paces) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param, paces) as made:
+async def up(request: pytest.FixtureRequest, tmp_path: Path, delays: Delays) -> AsyncIterator[Rig]:
+    async with rig(tmp_path, request.param, delays) as made:
         yield made
 
 
@@ -158,7 +158,7 @@ async def test_an_unknown_group_does_not_lock_out_members_of_another(up: Rig) ->
 
 
 @pytest.mark.rule("SLACK-7")
-@pytest.mark.parametrize("paces", [replace(PATIENT, groups=0.3)])
+@pytest.mark.parametrize("delays", [replace(PATIENT, groups=0.3)])
 async def test_a_slow_group_lookup_holds_up_no_click(up: Rig) -> None:
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     held = up.slack.faults.add("usergroups.users.list", hang=True, times=2)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from answerback.core.ask import Destination, Status
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from tests.fakes.long_timeouts import PATIENT
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
@@ -18,7 +18,7 @@ EXPLAINED = {**APPLY, "context": "It adds **one** column."}
 
 
 @pytest.fixture
-def paces() -> Paces:
+def delays() -> Delays:
     return replace(PATIENT, call=2.0)
 
 

@@ -44,7 +44,7 @@ async def test_responders_without_a_known_name_are_counted(up: Rig, code: str) -
     assert up.ada.id not in read(up, ask)
 
 
-@pytest.mark.parametrize("paces", [replace(PATIENT, call=3_600.0, names=0.05)])
+@pytest.mark.parametrize("delays", [replace(PATIENT, call=3_600.0, names=0.05)])
 async def test_a_message_waits_only_briefly_for_names(up: Rig) -> None:
     up.slack.faults.add("users.info", hang=True)
     ask = await up.submit(APPLY)

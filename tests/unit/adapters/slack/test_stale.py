@@ -115,7 +115,7 @@ async def test_a_double_click_causes_no_edit(up: Rig) -> None:
     assert up.slack.count("chat.update") == before
 
 
-@pytest.mark.parametrize("paces", [replace(PATIENT, call=3_600.0)])
+@pytest.mark.parametrize("delays", [replace(PATIENT, call=3_600.0)])
 async def test_opening_a_slow_modal_is_abandoned_before_its_trigger_expires(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from answerback.runtime.sockets import bind_socket, chat_http_session, socket_ur
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Submission
 from answerback.workers.message_sync import MessageSync, SyncPace
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_telegram import adapter
 from answerback_telegram.adapter import TelegramSurface
 from answerback_telegram.http_endpoint import PATH
@@ -76,7 +76,7 @@ async def run_surface(
     serves: Callable[[str], Awaitable[None]] | None = None,
     *,
     timers: ManualTimers | None = None,
-    paces: Paces = PATIENT,
+    delays: Delays = PATIENT,
     **options: Any,
 ) -> AsyncIterator[tuple[TelegramSurface, Service, Store, MessageSync]]:
     """Run the service with its Telegram surface, as in one process.
@@ -104,7 +104,7 @@ async def run_surface(
         shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
         host = create_host(http, public_url=address, shared=shared)
         surface = surfaces["telegram"] = await adapter.build(
-            TelegramSettings.model_validate({**settings, **options}), host, service, paces
+            TelegramSettings.model_validate({**settings, **options}), host, service, delays
         )
         call_later = (timers or ManualTimers()).call_later
         message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)

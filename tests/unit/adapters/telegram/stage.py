@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback_chat.paces import Paces
+from answerback_chat.delays import Delays
 from answerback_telegram import limits
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.parse import message_id
@@ -53,7 +53,7 @@ class TelegramStage:
         self.group.topics.add(45)
         return {"topic": Destination(surface="telegram", channel=str(self.group.id), thread="45")}
 
-    async def restart(self, paces: Paces = PATIENT) -> None:
+    async def restart(self, delays: Delays = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)
         harnesses, serve = [], self._load_balancer.serve
@@ -62,7 +62,7 @@ class TelegramStage:
             up = run_surface(
                 *(self.telegram, self._setup.database, self._mode, serve),
                 timers=timers,
-                paces=paces,
+                delays=delays,
             )
             _, service, _, message_sync = await self._up.enter_async_context(up)
             await message_sync.sweep(SWEEP)

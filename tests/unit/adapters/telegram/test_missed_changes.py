@@ -28,7 +28,7 @@ async def test_asks_in_chats_that_changed_meanwhile_fail_or_move(tmp_path: Path)
         moving.migrated_to = new.id
         public.members[telegram.bot.id] = "left"
         del telegram.chats[ann.id].messages[live(telegram.chats[ann.id], direct).id]
-        async with rig(tmp_path, telegram=telegram, group=at.group, ann=ann, paces=HASTY) as at:
+        async with rig(tmp_path, telegram=telegram, group=at.group, ann=ann, delays=HASTY) as at:
             await telegram.until(lambda: new.messages and telegram.chats[ann.id].messages)
             assert live(new, await at.shown(moved)).buttons
             assert live(telegram.chats[ann.id], await at.shown(direct)).buttons

@@ -116,8 +116,8 @@ async def test_what_is_typed_before_the_bots_name_is_known_is_taken_once_it_is(
 async def test_nobody_acts_as_an_administrator_whom_telegram_does_not_name(
     tmp_path: Path, how: str
 ) -> None:
-    paces = replace(PATIENT, groups=0.05)
-    async with rig(tmp_path, responders=("@admins",), paces=paces) as at:
+    delays = replace(PATIENT, groups=0.05)
+    async with rig(tmp_path, responders=("@admins",), delays=delays) as at:
         at.group.members[at.ann.id] = "administrator"
         ask = await at.submit([GO], responders=None)
         held = asyncio.Event()
@@ -136,7 +136,7 @@ async def test_a_message_does_not_wait_for_names_and_remembers_only_so_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(responder_names, "MAX_NAMES", 1)
-    async with rig(tmp_path, paces=replace(PATIENT, names=0.05)) as at:
+    async with rig(tmp_path, delays=replace(PATIENT, names=0.05)) as at:
         bob = at.telegram.add_user("Bob")
         who = [str(at.ann.id), str(bob.id)]
         held = at.telegram.held["getChatMember"] = asyncio.Event()

@@ -226,7 +226,7 @@ async def test_a_typed_answer_counts_although_the_database_failed_at_first(
 
 
 async def test_a_poll_that_fails_edits_no_message(tmp_path: Path) -> None:
-    async with rig(tmp_path, paces=HASTY) as at:
+    async with rig(tmp_path, delays=HASTY) as at:
         await at.submit([GO])
         ask = await at.submit([GO])
         await at.telegram.until(lambda: at.telegram.calls("getUpdates"))

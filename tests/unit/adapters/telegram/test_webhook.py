@@ -33,7 +33,7 @@ async def test_the_address_is_registered_once_telegram_can_be_reached(tmp_path: 
 async def test_the_address_is_registered_again_after_another_program_has_changed_it(
     tmp_path: Path, change: dict[str, Any] | None
 ) -> None:
-    async with rig(tmp_path, "http", paces=replace(PATIENT, webhook=0.01)) as at:
+    async with rig(tmp_path, "http", delays=replace(PATIENT, webhook=0.01)) as at:
         ours = at.telegram.webhook
         assert ours is not None
         again = at.telegram.held["setWebhook"] = asyncio.Event()

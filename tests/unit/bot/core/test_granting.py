@@ -55,7 +55,7 @@ def test_a_grant_answers_only_what_its_one_option_ends(questions: tuple[Question
     for form, is_used in ((Form(questions=(ONCE,)), True), (Form(questions=questions), False)):
         ask = new_ask(form=form)
         offering = replace(ask, request=ask.request.model_copy(update={"grants": OFFER}))
-        assert (granting.use(offering, GRANT) is not None) == is_used
+        assert (granting.use_grant(offering, GRANT) is not None) == is_used
 
 
 @pytest.mark.rule("GRANT-2")
@@ -67,7 +67,7 @@ def test_a_grant_is_made_only_by_an_answer_that_ends_the_ask() -> None:
         answer = Answer(value="0")
         change = apply_action(ask, answer, at=2.0, by=ANN)
         assert isinstance(change, Change)
-        done = granting.give(ask, answer, terms, change, ANN)
+        done = granting.make_grant(ask, answer, terms, change, ANN)
         assert (done.problems[0].code if isinstance(done, Refused) else None) == code
 
 

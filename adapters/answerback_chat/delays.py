@@ -1,4 +1,4 @@
-"""How long a chat surface waits for what."""
+"""How long a chat surface pauses, and waits for an answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paces:
+class Delays:
     """Pauses and timeouts, in seconds."""
 
     settling: float = 5.0
@@ -15,13 +15,13 @@ class Paces:
     first_pause: float = 1.0
     """After the first failure in a row to sign in or to connect; later pauses are longer."""
     groups: float = 2.0
-    """What an action waits for the person's groups; the person is asked to try again after that."""
+    """How long an action waits for the person's groups; the person is asked to try again after that."""
     call: float = 10.0
-    """What a call of Slack may take."""
+    """The most that a call of Slack may take."""
     webhook: float = 60.0
     """Between checks whether Telegram still posts updates to us."""
     names: float = 1.0
-    """What a message waits for the names in it."""
+    """How long a message waits for the names that it mentions."""
 
 
-PACES: Final = Paces()
+DELAYS: Final = Delays()
