@@ -236,13 +236,13 @@ async def telegram() -> AsyncIterator[tuple[dict[str, Any], Connect]]:
 
 def press(town: Town) -> Journey:
     """Press a button of the web page."""
-    assert town.up.entrances is not None
+    assert town.up.operator_pages is not None
     visitor = Reader(town.http, "")
-    entrances = town.up.entrances
+    operator_pages = town.up.operator_pages
 
     async def once() -> Phases:
         ask_id = await town.submit("web")
-        address = await entrances.answering_url(ask_id)
+        address = await operator_pages.answering_url(ask_id)
         page = await visitor.open(address)
         town.counter.begin()
         response = await visitor.press(page, address, "yes", follow=False)

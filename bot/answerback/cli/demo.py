@@ -105,9 +105,9 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         submitted = await running.service.submit(
             Submission.model_validate({"name": "ask_user", "arguments": FORM})
         )
-        if running.entrances is None:
+        if running.operator_pages is None:
             raise ConfigError("The demo needs a surface with a page, and none is installed.")
-        address = await running.entrances.answering_url(submitted.ask.id)
+        address = await running.operator_pages.answering_url(submitted.ask.id)
         say("An agent is asking you three questions. Answer them on this page:")
         print_result(address)
         if browser and _has_browser():
