@@ -10,7 +10,7 @@ from typing import Final
 from answerback.core.ask import Ask, Change
 from answerback.core.canonical_json import canonical
 from answerback.ports.extension import Running
-from answerback.ports.extension_rows import NO_ROWS, Rows
+from answerback.ports.extension_rows import NO_ROWS, AskRow, Rows
 from answerback.ports.receipt_key import SigningKey, encode
 from answerback.ports.receipts import NewReceipt
 from answerback.ports.surface import Surface
@@ -36,7 +36,7 @@ class Receipts(Running):
     def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
         if change.entries[-1].kind != "ended":
             return NO_ROWS
-        return Rows(ask_rows=(self.make(change.ask).row(),))
+        return Rows(ask_rows=(AskRow("receipts", NewReceipt._fields, self.make(change.ask)),))
 
     def make(self, ask: Ask) -> NewReceipt:
         """Make the receipt of an ask that ends now."""

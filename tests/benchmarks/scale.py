@@ -39,7 +39,7 @@ from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import shown
 from tests.benchmarks.service import ONE
 from tests.postgres import store_at
-from tests.stores.examples import ANN
+from tests.stores.examples import ANN, receipt_row
 
 FEW: Final = 1_000
 STORES: Final = os.environ.get("BENCH_STORES", "sqlite,postgresql").split(",")
@@ -131,7 +131,9 @@ def _end(ask: Ask | None) -> Decision[None]:
     change = asks.apply_action(ask, Answer(value=True), at=time.time(), by=ANN)
     assert isinstance(change, asks.Change)
     receipt = NewReceipt("{" + " " * 1_500 + "}", "{}")
-    return Decision(Write(change.ask, change.entries, owed=True, ask_rows=(receipt.row(),)), None)
+    return Decision(
+        Write(change.ask, change.entries, owed=True, ask_rows=(receipt_row(receipt),)), None
+    )
 
 
 async def _store_two(store: Store) -> None:

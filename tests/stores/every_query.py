@@ -19,6 +19,7 @@ from tests.stores.examples import (
     answer_decision,
     new_delivery,
     read_only_decision,
+    receipt_row,
     release_all,
 )
 
@@ -29,7 +30,9 @@ def _end(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     change = end(ask, Status.EXPIRED, at=3_000.0, reason=Reason.EXPIRED)
     receipt = NewReceipt("{}", "{}")
-    return Decision(Write(change.ask, change.entries, owed=True, ask_rows=(receipt.row(),)), None)
+    return Decision(
+        Write(change.ask, change.entries, owed=True, ask_rows=(receipt_row(receipt),)), None
+    )
 
 
 async def make_every_query(store: Store) -> None:

@@ -12,7 +12,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.receipts import NewLink, NewReceipt, StoredReceipt
 from answerback.ports.store import Decision, Store, Write
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision
+from tests.stores.examples import end_decision, receipt_row
 
 _CLAIM = Claim("linker", 60.0)
 _LEASE = "receipts"
@@ -30,7 +30,7 @@ async def end_with_receipt(store: Store, number: int) -> StoredReceipt:
     def decide(ask: Ask | None) -> Decision[None]:
         write = end_decision()(ask).write
         assert write is not None
-        return Decision(write._replace(ask_rows=(receipt_of(number).row(),)), None)
+        return Decision(write._replace(ask_rows=(receipt_row(receipt_of(number)),)), None)
 
     await store.asks.change(f"ask_{number}", decide)
     return StoredReceipt(f"ask_{number}", *receipt_of(number), None, None)
@@ -56,7 +56,7 @@ class ReceiptsContract:
 
     @pytest.mark.rule("RCPT-1")
     async def test_an_ask_that_ends_at_once_has_a_receipt(self, store: Store) -> None:
-        await store.asks.create(Write(new_ask(1), ask_rows=(receipt_of(1).row(),)), None)
+        await store.asks.create(Write(new_ask(1), ask_rows=(receipt_row(receipt_of(1)),)), None)
         assert await store.receipts.get("ask_1") == StoredReceipt(
             "ask_1", *receipt_of(1), None, None
         )

@@ -8,7 +8,6 @@ from typing import NamedTuple, Protocol
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.claims import Fence
-from answerback.ports.extension_rows import AskRow
 
 
 class NewReceipt(NamedTuple):
@@ -18,10 +17,6 @@ class NewReceipt(NamedTuple):
     """The signed payload, as JSON. It never changes."""
     beside: str
     """What stands beside the signature, as JSON: the salt. The texts can be read from the ask."""
-
-    def row(self) -> AskRow:
-        """Return it as it is stored with the outcome."""
-        return AskRow("receipts", self._fields, tuple(self))
 
 
 class StoredReceipt(NamedTuple):

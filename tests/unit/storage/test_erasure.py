@@ -28,7 +28,7 @@ from tests.postgres import Server
 from tests.service_support import WAIT
 from tests.stores.agent_tokens import ANNS, approve, new_token
 from tests.stores.erasure import SECRET, answer_secretly, secret_ask
-from tests.stores.examples import ANN, end_decision, new_delivery
+from tests.stores.examples import ANN, end_decision, new_delivery, receipt_row
 from tests.stores.grants import end_with_grant, new_grant
 from tests.stores.links import new_link
 from tests.stores.push import new_subscription
@@ -212,7 +212,7 @@ async def test_the_planners_statistics_have_no_content(postgres_server: Server) 
             ended = end_decision()(new_ask(number + 200)).write
             assert ended is not None
             receipt = NewReceipt("{}", f'{{"salt":"{SECRET}{number}"}}')
-            await store.asks.create(ended._replace(ask_rows=(receipt.row(),)), None)
+            await store.asks.create(ended._replace(ask_rows=(receipt_row(receipt),)), None)
             await store.links.save(new_link(f"U{number}", replace(ANN, name=SECRET)))
             await store.push.save(replace(new_subscription(number), device=SECRET))
             token = new_token(number, credential=SECRET)
