@@ -144,6 +144,13 @@ chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000
 simulate: venv ## Run the whole service in virtual time, each seed with its own faults (ARGS="--seeds 1000"; --seed 7 repeats one)
 	@$(BIN)/python -m tests.simulation $(ARGS)
 
+.PHONY: simulate-coverage
+simulate-coverage: venv ## Run seeds of the simulation, and say which lines of the product they run (ARGS="--seeds 20")
+	@$(BIN)/coverage erase
+	@PYTHONHASHSEED=0 $(BIN)/coverage run -m tests.simulation $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --include='bot/answerback/*,adapters/answerback_chat/*,adapters/answerback_slack/*,storage/answerback_storage/sqlite/*'
+
 .PHONY: bench
 bench: venv ## Run the benchmarks, with baselines in the same run (ARGS="--against COMMIT service" runs one, beside a commit)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)

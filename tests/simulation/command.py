@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import random
 import re
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from tests.simulation.faults import Fault, Schedule
+from tests.simulation.faults import WEIGHTS, Fault, Schedule
 from tests.simulation.planted import PLANTED
 from tests.simulation.running import run_seed, run_seeds, shorten
 from tests.simulation.universe import Result
@@ -20,12 +23,20 @@ def main() -> None:
     if given.planted is not None:
         sys.exit(_find_planted(given.planted, given.seeds, given.first))
     if given.seed is not None:
-        sys.exit(_repeat(given.seed, given.fault, keep_trace=given.trace))
-    began, failed, steps, virtual = time.perf_counter(), 0, 0, 0.0
-    seeds = range(given.first, given.first + given.seeds)
-    for result in run_seeds(seeds, jobs=given.jobs):
+        sys.exit(_repeat(given))
+    began, virtual = time.perf_counter(), 0.0
+    count = failed = steps = 0
+    judged: Counter[str] = Counter()
+    if given.minutes is None:
+        seeds: Iterable[int] = range(given.first, given.first + given.seeds)
+    else:
+        given.first = random.SystemRandom().randrange(1_000_000, 1_000_000_000)
+        seeds = _new_seeds(given.first, began + 60 * given.minutes)
+    for result in run_seeds(seeds, kinds=given.only or (), jobs=given.jobs):
+        count += 1
         steps += result.steps
         virtual += result.virtual
+        judged += result.judged
         if given.digests:
             _say(f"seed {result.seed}, digest {result.digest}")
         if result.violations:
@@ -34,17 +45,26 @@ def main() -> None:
             if given.until_failed:
                 break
     seconds = time.perf_counter() - began
+    _say(", ".join(f"{name} judged {count}" for name, count in judged.items()))
     _say(
-        f"{len(seeds)} seeds from {given.first} on, {failed} failed: {virtual / 3600:.0f} virtual hours and "
+        f"{count} seeds from {given.first} on, {failed} failed: {virtual / 3600:.0f} virtual hours and "
         f"{steps} callbacks in {seconds:.0f} s."
     )
     sys.exit(failed > 0)
+
+
+def _new_seeds(first: int, until: float) -> Iterator[int]:
+    seed = first
+    while time.perf_counter() < until:
+        yield seed
+        seed += 1
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=1, help="the first of them")
+    parser.add_argument("--minutes", type=float, help="run new seeds for so long, instead")
     parser.add_argument("--jobs", type=int, default=1, help="how many to run at a time")
     parser.add_argument("--until-failed", action="store_true", help="stop at the first failure")
     parser.add_argument(
@@ -53,6 +73,12 @@ def _parse() -> argparse.Namespace:
         const="",
         metavar="WORD",
         help="plant each bug (whose name has this word), and say within how many seeds it is found",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(WEIGHTS),
+        help="let seeds have faults of this kind alone; may be repeated",
     )
     parser.add_argument("--whole", action="store_true", help="do not shorten schedules")
     parser.add_argument("--digests", action="store_true", help="print the digest of each trace")
@@ -67,9 +93,10 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _repeat(seed: int, faults: list[str] | None, *, keep_trace: bool) -> int:
-    schedule = None if faults is None else Schedule([Fault.parse(line) for line in faults if line])
-    result = run_seed(seed, schedule, keep_trace=keep_trace)
+def _repeat(given: argparse.Namespace) -> int:
+    lines, kinds = given.fault, given.only or ()
+    schedule = None if lines is None else Schedule([Fault.parse(line) for line in lines if line])
+    result = run_seed(given.seed, schedule, kinds=kinds, keep_trace=given.trace)
     for line in result.trace or ():
         _say(line)
     _report(result)
@@ -83,6 +110,7 @@ def _find_planted(word: str, seeds: int, first: int) -> int:
         if word not in planted.name:
             continue
         arguments = ["--until-failed", "--seeds", str(seeds), "--first", str(first)]
+        arguments += [part for kind in planted.faults for part in ("--only", kind)]
         done = subprocess.run(
             [sys.executable, "-m", "tests.simulation", *arguments],
             env={**os.environ, "PLANTED": planted.name},

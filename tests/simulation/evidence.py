@@ -76,6 +76,8 @@ class Evidence:
     """The numbers of the reminders in Slack, by ask."""
     clock_errors: bool = False
     """Whether a clock was set: then times by different clocks cannot be compared."""
+    is_calm: bool = False
+    """Whether nothing went wrong."""
     errors: list[str] = field(default_factory=list)
     """What the service logged as errors, and what reached the event loop."""
     kills: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 WEIGHTS: Final = {
     "kill": 5,
     "kill busy": 8,
+    "kill at click": 4,
+    "kill at call": 4,
+    "power": 5,
     "restart": 2,
     "pause": 2,
     "cut": 5,
@@ -32,6 +36,8 @@ WEIGHTS: Final = {
 }
 """The kinds of faults, and how often each comes."""
 _MOST: Final = 30
+_SOON: Final = 120.0
+"""Seconds within which a click or a call must come, for the service to be killed at it."""
 _LATE_METHODS: Final = ("chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
 """What Slack may do after its caller has gone."""
 _METHODS: Final = ("*", "chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
@@ -63,9 +69,8 @@ class Schedule:
         self.faults = faults
 
     @classmethod
-    def of(cls, rng: random.Random, seconds: float) -> Schedule:
-        """Draw a schedule. Some seeds have few faults, and some only some kinds of them."""
-        kinds = list(WEIGHTS)
+    def of(cls, rng: random.Random, seconds: float, kinds: Sequence[str]) -> Schedule:
+        """Draw a schedule of some kinds of faults. Some seeds have few, and some only some of these kinds."""
         chosen = rng.sample(kinds, rng.randint(1, len(kinds)))
         weights = [WEIGHTS[kind] for kind in chosen]
         drawn = rng.choices(chosen, weights, k=rng.randint(0, _MOST))
@@ -81,12 +86,10 @@ class Schedule:
 class Faults:
     """Carries out a schedule."""
 
-    def __init__(
-        self, loop: SimulatedLoop, rng: random.Random, schedule: Schedule | None, seconds: float
-    ) -> None:
+    def __init__(self, loop: SimulatedLoop, schedule: Schedule, seconds: float) -> None:
         self._loop = loop
         self._seconds = seconds
-        self.schedule = schedule or Schedule.of(rng, seconds)
+        self.schedule = schedule
         self.kills = 0
 
     async def run(
@@ -103,6 +106,7 @@ class Faults:
         self._loop.machine.note("the faults stop")
         slack.faults.clear()
         receiver.failing_until = 0.0
+        service.power_fails = None
         if service.process is not None:
             service.process.steps_left = None
         await asyncio.sleep(300)  # a killed process is started again after a while
@@ -112,7 +116,11 @@ class Faults:
 
     async def _inject(self, kind: str, rng: random.Random) -> None:
         """Let one thing go wrong; ``rng`` decides the details."""
-        if kind in {"kill", "kill busy", "restart", "pause", "clock"}:
+        if kind in {"kill at click", "kill at call"}:
+            await self._kill_at(
+                self._slack.http.sent if kind == "kill at click" else self._slack.calls, rng
+            )
+        elif kind in {"kill", "kill busy", "power", "restart", "pause", "clock"}:
             await self._trouble_service(kind, rng)
         elif kind in {"cut", "stall"}:
             self._trouble_network(kind, rng)
@@ -134,8 +142,22 @@ class Faults:
             await asyncio.sleep(rng.uniform(0.1, 30))
             self._service.start()
         else:
+            if kind == "power":
+                self._service.power_fails = rng
             process.on_kill.append(lambda: self._start_again(rng))
             process.steps_left = rng.randrange(3 if kind == "kill" else 400)
+
+    async def _kill_at(self, happened: Sized, rng: random.Random) -> None:
+        """Kill the service just after the next thing of a kind has happened, if there is one soon."""
+        before, until = len(happened), self._loop.time() + _SOON
+        while len(happened) == before:
+            if self._loop.time() > until:
+                return
+            await asyncio.sleep(0.01)
+        process = self._service.process
+        if process is not None and process.alive and process.steps_left is None:
+            process.on_kill.append(lambda: self._start_again(rng))
+            process.steps_left = rng.randrange(80)
 
     def _trouble_network(self, kind: str, rng: random.Random) -> None:
         for _ in range(rng.choice([1, 1, 3])):

@@ -6,11 +6,12 @@ Each line begins with the id of the invariant, which `docs/reliability.md` expla
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
-from tests.simulation.evidence import Attempt, Evidence, Json
+from tests.fakes.slack.visible_message import look
+from tests.simulation.evidence import Attempt, Evidence, Json, Plan
 from tests.simulation.machine import EPOCH
 from tests.simulation.people import controls_of
 
@@ -18,6 +19,14 @@ _OUTCOME: Final = ("status", "answers", "reply", "end_turn", "tool_result", "end
 """What everybody must be told alike."""
 _ROUNDING: Final = 0.01
 """Seconds by which times in the API may be rounded."""
+_CLOCK_ERROR: Final = 240.0
+"""The most seconds by which two clocks differ, one of which a fault has set."""
+_LATE: Final = 900.0
+"""Seconds after a deadline within which an ask has ended, even if the service was down."""
+_ENDS: Final = frozenset({"answered", "cancelled", "turn_ended", "expired"})
+"""How an ask can end that no agent withdraws, and that people can be asked."""
+_MOVES: Final = frozenset({"response", "confirmed", "objected", "ended"})
+"""The lines of the record that make a new revision."""
 _DECIDING: Final = frozenset({"answer", "write", "confirm", "submit", "back", "reply", "end_turn"})
 
 
@@ -27,6 +36,27 @@ def judge(evidence: Evidence) -> list[str]:
     for check in (_once, _told, _shown, _recorded, _webhooks, _kept, _quiet, _ended_in_time):
         found += check(evidence)
     return sorted(set(found))
+
+
+def count_judged(evidence: Evidence) -> Counter[str]:
+    """Return how much there was for each invariant to judge."""
+    asks, plans = evidence.asks.values(), evidence.plans
+    lines = [line for record in evidence.records.values() for line in record]
+    reports = [each for found in evidence.reports.values() for each in found]
+    due = [key for key, plan in plans.items() if plan.due]
+    return Counter(
+        ONCE=len(plans),
+        TOLD=len(reports),
+        KEPT=sum(each.acknowledged_at is not None for each in evidence.attempts),
+        SHOWN=sum(len(found) for found in evidence.messages.values()),
+        RECORD=sum(line["type"] in _MOVES for line in lines),
+        MAY=len(evidence.attempts),
+        CONFIRM=sum(len(evidence.reports.get(key, ())) for key in due),
+        WEBHOOK=sum(bool(each.webhook_id) for each in reports),
+        TIME=sum(ask["expires_at"] is not None for ask in asks),
+        LIVE=len(asks),
+        QUIET=1,
+    )
 
 
 def _by_plan(evidence: Evidence) -> Iterator[tuple[str, str]]:
@@ -49,8 +79,10 @@ def _once(evidence: Evidence) -> Iterator[str]:
             yield f"KEPT: the ask of {key} is gone"
             continue
         count = len(evidence.messages.get(ask_id, ()))
-        never_shown = count == 0 and ask_id not in evidence.seen
-        if count != 1 and not (never_shown and evidence.asks[ask_id]["status"] != "open"):
+        # Nobody is shown an ask that ended, by its deadline alone, before it could be posted.
+        stored, is_unseen = evidence.asks[ask_id], ask_id not in evidence.seen
+        was_too_late = stored["status"] != "open" and stored["ended_by"] is None
+        if count != 1 and not (count == 0 and is_unseen and was_too_late):
             yield f"ONCE: the ask of {key} has {count} messages"
         for number, posted in Counter(evidence.reminders.get(ask_id, ())).items():
             if posted > 1:
@@ -65,11 +97,11 @@ def _told(evidence: Evidence) -> Iterator[str]:
             stored = evidence.asks.get(report.ask["id"])
             if stored is None:
                 continue
+            if plan.due and report.ask["answers"] and report.ask["status"] != "answered":
+                yield f"CONFIRM: {key} told answers that were not confirmed"  # CONFIRM-8, CONFIRM-12
             if report.ask["status"] == "open":
                 if report.webhook_id:
                     yield f"TOLD: {key} had a webhook while it was open"
-                if plan.due and report.ask["answers"]:
-                    yield f"CONFIRM: {key} told its answers before they were confirmed"
             elif any(report.ask[name] != stored[name] for name in _OUTCOME):
                 yield f"TOLD: {key} was told another outcome ({report.way}) than is stored"
             if not report.webhook_id:
@@ -85,14 +117,27 @@ def _shown(evidence: Evidence) -> Iterator[str]:
         for message in evidence.messages.get(ask_id, ()):
             shown = controls_of(message)
             deciding = [decoded for _, decoded in shown if decoded.verb in _DECIDING]
-            if stored is None:
-                continue
-            if stored["status"] != "open" and deciding:
+            if stored is None or stored["status"] == "open":
+                continue  # LIVE reports it
+            if deciding:
                 yield f"SHOWN: {key} has ended, and its message still has {deciding[0].verb}"
-            if stored["status"] == "open" and any(
-                decoded.revision != stored["revision"] for decoded in deciding
-            ):
-                yield f"SHOWN: the message of {key} shows an older revision"
+            text = look(message).visible_text
+            for said in _must_be_read(evidence.plans[key], stored):
+                if said not in text:
+                    yield f"SHOWN: {key} has ended, and its message does not say {said!r}"
+
+
+def _must_be_read(plan: Plan, stored: Json) -> Iterator[str]:
+    """Yield what the message of an ask that has ended must say: who ended it, and what was answered."""
+    if stored["ended_by"] is not None:
+        yield stored["ended_by"]["name"]
+    if plan.body["name"] != "ask_user":
+        return
+    for value in stored["answers"].values():
+        if isinstance(value, bool):
+            yield "Yes" if value else "No"
+        elif value is not None:
+            yield value
 
 
 def _recorded(evidence: Evidence) -> Iterator[str]:
@@ -120,7 +165,7 @@ def _recorded(evidence: Evidence) -> Iterator[str]:
 
 def _confirmed(key: str, record: list[Json], stored: Json, due: int) -> Iterator[str]:
     if set(stored["answers"].values()) == {"deny"}:
-        return
+        return  # a denial allows nothing, so it is not confirmed: CONFIRM-1
     answered = {  # by question: the answers that stand
         line["question_id"]: line["response"]["answered"]["by"]
         for line in record
@@ -202,19 +247,36 @@ def _kept(evidence: Evidence) -> Iterator[str]:
             continue
         if evidence.seen.get(ask_id, 0) > stored["revision"]:
             yield f"KEPT: people saw a later revision of {key} than is stored"
-        record = evidence.records.get(ask_id, [])
-        moves = [_time(line["at"]) for line in record if line["type"] == "response"]
+        moves = _moves(evidence.records.get(ask_id, []))
+        # The agent's token does not read answers that were never confirmed, not even in the record: CONFIRM-12.
+        is_secret = bool(evidence.plans[key].due) and stored["status"] != "answered"
+        if stored["revision"] != 1 + len(moves) and not is_secret:
+            yield f"RECORD: {key} has revision {stored['revision']} after {len(moves)} moves"
+            continue
         for each in evidence.attempts:
-            if each.ask_id != ask_id or each.acknowledged_at is None or each.notes:
-                continue
-            if each.person not in evidence.plans[key].responders:
-                continue  # it was refused, and the note that said so may have got lost
-            if each.revision >= stored["revision"]:
-                yield f"KEPT: {each.verb} of {each.person} in {key} was taken, and had no effect"
-            elif evidence.clock_errors or evidence.plans[key].due or each.revision > len(moves):
-                continue  # only where each revision is one answer does the record tell when it came about
-            elif moves[each.revision - 1] > each.acknowledged_at + _ROUNDING:
-                yield f"KEPT: {each.verb} of {each.person} in {key} was taken before it was stored"
+            if each.ask_id == ask_id and each.acknowledged_at is not None and not each.notes:
+                yield from _taken(evidence, key, stored, each, () if is_secret else moves)
+
+
+def _taken(
+    evidence: Evidence, key: str, stored: Json, each: Attempt, moves: Sequence[float]
+) -> Iterator[str]:
+    """Judge what Slack told a person was taken; ``moves``: when the ask's revisions came about, if that is known."""
+    what, taken_at = f"{each.verb} of {each.person} in {key}", each.acknowledged_at or 0.0
+    late = _CLOCK_ERROR if evidence.clock_errors else _ROUNDING
+    if each.person not in evidence.plans[key].responders:
+        # It was refused. The note that says so is not repeated if it gets lost: SURFACE-10.
+        if evidence.is_calm:
+            yield f"KEPT: {what} was ignored without a word"
+    elif each.revision >= stored["revision"]:
+        yield f"KEPT: {what} was taken, and had no effect"
+    elif moves and moves[each.revision - 1] > taken_at + late:
+        yield f"KEPT: {what} was taken before it was stored"
+
+
+def _moves(record: list[Json]) -> list[float]:
+    """When each revision of an ask came about, from the second one on: what has one time came about at once."""
+    return sorted({_time(line["at"]) for line in record if line["type"] in _MOVES})
 
 
 def _ended_in_time(evidence: Evidence) -> Iterator[str]:
@@ -223,12 +285,14 @@ def _ended_in_time(evidence: Evidence) -> Iterator[str]:
         stored = evidence.asks.get(ask_id)
         if stored is None:
             continue
-        if stored["status"] == "open":
-            yield f"LIVE: {key} is still open"
+        if stored["status"] not in _ENDS:
+            yield f"LIVE: {key} is {stored['status']} in the end"
         ends = [line for line in evidence.records.get(ask_id, ()) if line["type"] == "ended"]
-        if ends and stored["status"] == "expired" and not evidence.clock_errors:
+        if ends and stored["status"] == "expired":
             early = _time(stored["expires_at"]) - _time(ends[-1]["at"])
-            if early > _ROUNDING:
+            if -early > _LATE:
+                yield f"TIME: {key} expired {-early:.0f} s after its deadline"
+            if early > (_CLOCK_ERROR if evidence.clock_errors else _ROUNDING):
                 yield f"TIME: {key} expired {early:.0f} s before its deadline"
 
 

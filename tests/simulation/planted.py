@@ -25,6 +25,8 @@ class Planted(NamedTuple):
     bug: str
     finds: str
     """The invariant that notices it."""
+    faults: tuple[str, ...] = ()
+    """The kinds of faults at which it shows; empty: any."""
 
 
 PLANTED: Final = (
@@ -61,13 +63,6 @@ PLANTED: Final = (
         "answerback_chat.live_message",
         "await save(self.shown(ref, ask.placement.shown_revision))",
         "pass",
-        "ONCE",
-    ),
-    Planted(
-        "a second message that comes late is not removed",
-        "answerback_chat.live_message",
-        "if was_posted:\n            ref = await self.remove_doubles(ask, ref)",
-        "if False:\n            ref = await self.remove_doubles(ask, ref)",
         "ONCE",
     ),
     Planted(
@@ -111,6 +106,7 @@ PLANTED: Final = (
         "await self.sweep()",
         "pass",
         "SHOWN",
+        ("kill at click", "kill at call"),
     ),
     Planted(
         "an agent reads answers that nobody has confirmed",
@@ -132,6 +128,7 @@ PLANTED: Final = (
         "return _response(*await self._on_click(click))",
         "__import__('asyncio').ensure_future(self._on_click(click)); return _response(200, None)",
         "KEPT",
+        ("kill at click",),
     ),
     Planted(
         "a change is committed with the next one",
@@ -139,6 +136,14 @@ PLANTED: Final = (
         'connection.execute("COMMIT")',
         'len(jobs) % 2 and connection.execute("COMMIT")',
         "QUIET",
+    ),
+    Planted(
+        "commits are not synced to the disk",
+        "answerback_storage.sqlite.connections",
+        '"synchronous = FULL",',
+        '"synchronous = NORMAL",',
+        "KEPT",
+        ("power",),
     ),
     Planted(
         "an ask expires before its deadline",
@@ -161,6 +166,101 @@ PLANTED: Final = (
         "await self.outbox.release(self.claim.holder)",
         "self.claim = self.claim._replace(holder=f'sole {now}', seconds=90_000.0)",
         "LIVE",
+    ),
+    Planted(
+        "an answer makes no new revision",
+        "answerback.core.ask",
+        "revision=ask.revision + 1,\n        updated_at=at,\n        acted_by",
+        "revision=ask.revision,\n        updated_at=at,\n        acted_by",
+        "RECORD",
+    ),
+    Planted(
+        "the record names who acted before",
+        "answerback.core.ask",
+        "_response_entry(ask, action, walk, at, by)",
+        "_response_entry(ask, action, walk, at, ask.acted_by or by)",
+        "RECORD",
+    ),
+    Planted(
+        "unconfirmed answers are told once their ask has ended",
+        "answerback.core.secrecy",
+        "if outcome is None or not keeps_secret(ask) or not ask.walk.answers:",
+        "if True:",
+        "CONFIRM",
+    ),
+    Planted(
+        "a message counts as showing more than it does",
+        "answerback_chat.live_message",
+        "await self._close_reminders(ask, ref)\n        return self.shown(ref, ask.revision)",
+        "await self._close_reminders(ask, ref)\n        return self.shown(ref, ask.revision + 1)",
+        "SHOWN",
+    ),
+    Planted(
+        "an edit that Slack makes late is not undone",
+        "answerback.workers.late_edits",
+        "if len(self) >= MAX_QUEUED:",
+        "if True:",
+        "SHOWN",
+        ("act late",),
+    ),
+    Planted(
+        "a message that was limited counts as shown",
+        "answerback.workers.message_sync",
+        'self._count(surface, "limited")',
+        "return await self._save_shown(ask, Shown(ask.revision, ask.message or {}, ask.thread or Thread()), surface)",
+        "SHOWN",
+        ("limit",),
+    ),
+    Planted(
+        "a server error of Slack ends the ask",
+        "answerback_slack.errors",
+        "return PlatformUnavailableError(",
+        "return DestinationGoneError(",
+        "LIVE",
+        ("refuse",),
+    ),
+    Planted(
+        "an outcome has two webhooks",
+        "answerback_storage.sqlite.asks",
+        "for delivery in write.deliveries]",
+        "for each in write.deliveries"
+        " for delivery in (each, __import__('dataclasses').replace(each, id=f'{each.id[:-1]}x'))]",
+        "WEBHOOK",
+    ),
+    Planted(
+        "the client repeats a call with another key",
+        "answerback_client.async_client",
+        '"Idempotency-Key": key or secrets.token_hex(16)',
+        '"Idempotency-Key": secrets.token_hex(16)',
+        "ONCE",
+    ),
+    Planted(
+        "a button counts as the one before it",
+        "answerback_chat.control_codec",
+        "return Choose(None if self.number is None else (self.number,))",
+        "return Choose(None if self.number is None else (max(0, self.number - 1),))",
+        "RECORD",
+    ),
+    Planted(
+        "No counts as Yes",
+        "answerback_chat.control_codec",
+        "return _BOOLEANS[self.argument][self.verb is Verb.REMEMBER]",
+        'return _BOOLEANS["true"][self.verb is Verb.REMEMBER]',
+        "RECORD",
+    ),
+    Planted(
+        "changes that came together are rolled back",
+        "answerback_storage.sqlite.connections",
+        'connection.execute("COMMIT")',
+        'connection.execute("ROLLBACK" if len(jobs) > 2 else "COMMIT")',
+        "KEPT",
+    ),
+    Planted(
+        "deadlines are noticed half an hour late",
+        "answerback.workers.scheduler",
+        "due_ids = await self.service.store.claims.claim_due(claim, now, _BATCH + len(waiting))",
+        "due_ids = await self.service.store.claims.claim_due(claim, now - 1_800, _BATCH + len(waiting))",
+        "TIME",
     ),
 )
 

@@ -7,7 +7,7 @@ import pickle
 import signal
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,22 +15,29 @@ from tests.simulation.faults import Fault, Schedule
 from tests.simulation.universe import Result, simulate
 
 LONGEST: Final = 120
-"""Seconds that a seed may take; one that takes longer spins."""
+"""Seconds of a processor that a seed may take; one that takes longer spins."""
 _MEMORY: Final = Path("/dev/shm")
 _TRIES: Final = 80
 """The most simulations that are spent on shortening a schedule."""
 
 
-def run_seed(seed: int, schedule: Schedule | None = None, *, keep_trace: bool = False) -> Result:
+def run_seed(
+    seed: int,
+    schedule: Schedule | None = None,
+    *,
+    kinds: Sequence[str] = (),
+    keep_trace: bool = False,
+) -> Result:
     """Run one seed in a forked process: it starts from the same state whatever ran before, and repeats exactly."""
-    [result] = run_seeds([seed], schedule, keep_trace=keep_trace)
+    [result] = run_seeds([seed], schedule, kinds=kinds, keep_trace=keep_trace)
     return result
 
 
 def run_seeds(
-    seeds: Sequence[int],
+    seeds: Iterable[int],
     schedule: Schedule | None = None,
     *,
+    kinds: Sequence[str] = (),
     jobs: int = 1,
     keep_trace: bool = False,
 ) -> Iterator[Result]:
@@ -39,25 +46,27 @@ def run_seeds(
     for seed in seeds:
         if len(running) == jobs:
             yield _collect(*running.pop(0))
-        running.append((seed, *_fork(seed, schedule, keep_trace=keep_trace)))
+        running.append((seed, *_fork(seed, schedule, kinds, keep_trace=keep_trace)))
     for each in running:
         yield _collect(*each)
 
 
-def _fork(seed: int, schedule: Schedule | None, *, keep_trace: bool) -> tuple[int, int]:
+def _fork(
+    seed: int, schedule: Schedule | None, kinds: Sequence[str], *, keep_trace: bool
+) -> tuple[int, int]:
     reading, writing = os.pipe()
     child = os.fork()
     if child:
         os.close(writing)
         return child, reading
     os.close(reading)
-    signal.signal(signal.SIGALRM, _give_up)
-    signal.alarm(LONGEST)
+    signal.signal(signal.SIGPROF, _give_up)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
     try:
         where = _MEMORY if _MEMORY.is_dir() else None
         with tempfile.TemporaryDirectory(dir=where, prefix="simulation-") as folder:
             try:
-                result = simulate(seed, Path(folder), schedule, keep_trace=keep_trace)
+                result = simulate(seed, Path(folder), schedule, kinds=kinds, keep_trace=keep_trace)
             except BaseException:  # noqa: BLE001 - the parent reports it
                 result = Result(seed, "", [f"CRASH: {traceback.format_exc()}"])
         with os.fdopen(writing, "wb") as pipe:
@@ -67,7 +76,7 @@ def _fork(seed: int, schedule: Schedule | None, *, keep_trace: bool) -> tuple[in
 
 
 def _give_up(_signal: int, _frame: object) -> None:
-    raise TimeoutError(f"it took longer than {LONGEST} s")
+    raise TimeoutError(f"it took longer than {LONGEST} s of a processor")
 
 
 def _collect(seed: int, child: int, reading: int) -> Result:

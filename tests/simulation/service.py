@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import random
 import shutil
 from collections.abc import Callable
 from contextvars import copy_context
@@ -17,6 +18,7 @@ from answerback.runtime.config import Settings, StorageSettings, settings_type
 from answerback.runtime.machine import Machine as Doors
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
+from tests.simulation.disk import Disk
 from tests.simulation.jobs import SimulatedRunner
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process
@@ -63,13 +65,22 @@ class SimulatedService:
 
     Args:
         folder: an empty folder for what is on the disk.
+        disk: what SQLite writes to.
     """
 
     def __init__(
-        self, loop: SimulatedLoop, folder: Path, slack: FakeSlack, people: dict[str, str]
+        self,
+        loop: SimulatedLoop,
+        folder: Path,
+        disk: Disk,
+        slack: FakeSlack,
+        people: dict[str, str],
     ) -> None:
         self._loop = loop
         self._folder = folder
+        self._below = disk
+        self.power_fails: random.Random | None = None
+        """Decides what is left on the disk, if the next death of the process is one of the whole machine."""
         self._slack = slack
         self._people = people
         self._starts = 0
@@ -133,6 +144,10 @@ class SimulatedService:
         self._loop.network.end_of(process)
         disk = self._folder / str(self._starts)
         shutil.copytree(self._disk, disk, ignore=shutil.ignore_patterns("*-shm"))
+        if self.power_fails is not None:
+            self._loop.machine.note("the power fails")
+            self._below.fail(self._disk, disk, self.power_fails)
+            self.power_fails = None
         self._disk = disk
         if not self._killed.done():
             self._killed.set_result(None)

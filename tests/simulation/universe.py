@@ -6,6 +6,8 @@ import asyncio
 import gc
 import logging
 import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -14,9 +16,10 @@ import aiohttp
 
 from tests.fakes.slack.server import FakeSlack
 from tests.simulation.agents import Agents, Receiver, plans
+from tests.simulation.disk import Disk
 from tests.simulation.evidence import Evidence, Json
-from tests.simulation.faults import Faults, Schedule
-from tests.simulation.invariants import judge
+from tests.simulation.faults import WEIGHTS, Faults, Schedule
+from tests.simulation.invariants import count_judged, judge
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import Machine, boot
 from tests.simulation.people import SimulatedPerson, shown_ask
@@ -39,6 +42,8 @@ class Result:
     violations: list[str]
     faults: list[str] = field(default_factory=list)
     """What went wrong, as the schedule says."""
+    judged: Counter[str] = field(default_factory=Counter)
+    """How much there was for each invariant to judge."""
     steps: int = 0
     virtual: float = 0.0
     trace: list[str] | None = None
@@ -57,17 +62,25 @@ class _Errors(logging.Handler):
 
 
 def simulate(
-    seed: int, folder: Path, schedule: Schedule | None = None, *, keep_trace: bool = False
+    seed: int,
+    folder: Path,
+    schedule: Schedule | None = None,
+    *,
+    kinds: Sequence[str] = (),
+    keep_trace: bool = False,
 ) -> Result:
     """Run a seed. Only one can run in a process, which must have called `machine.install` first.
 
     Args:
         schedule: the faults, if they are not those of the seed.
+        kinds: the kinds of faults that may be among those of the seed; empty: all.
     """
     gc.disable()  # it would run destructors at moments that depend on everything allocated before
     machine = Machine(seed, keep_trace=keep_trace)
     boot(machine)
     loop = SimulatedLoop(machine)  # type: ignore[abstract]
+    if schedule is None:
+        schedule = Schedule.of(random.Random(f"faults {seed}"), HOUR, kinds or tuple(WEIGHTS))
     universe = _Universe(seed, loop, folder, schedule)
     task = loop.create_task(universe.run())
     loop.run_until(task)
@@ -78,6 +91,7 @@ def simulate(
         machine.trace.digest,
         judge(universe.evidence),
         universe.faults.schedule.lines,
+        count_judged(universe.evidence),
         loop.steps,
         machine.now,
         machine.trace.lines,
@@ -85,9 +99,7 @@ def simulate(
 
 
 class _Universe:
-    def __init__(
-        self, seed: int, loop: SimulatedLoop, folder: Path, schedule: Schedule | None
-    ) -> None:
+    def __init__(self, seed: int, loop: SimulatedLoop, folder: Path, schedule: Schedule) -> None:
         self._seed = seed
         self._loop = loop
         self._folder = folder
@@ -96,7 +108,7 @@ class _Universe:
         planned = plans(self._random("asks"), _PEOPLE, ASKS, HOUR)
         self._agents = Agents(loop, self._random("agents"), self.evidence, planned)
         self._receiver = Receiver(loop, self.evidence)
-        self.faults = Faults(loop, self._random("faults"), schedule, HOUR)
+        self.faults = Faults(loop, schedule, HOUR)
 
     def _random(self, what: str) -> random.Random:
         return random.Random(f"{what} {self._seed}")
@@ -110,7 +122,9 @@ class _Universe:
             slack.workspace.add_channel(CHANNEL, *ids, name="ops")
             slack.deliver_to(f"http://127.0.0.1:{PUBLIC_PORT}/slack/events")
             await self._receiver.start()
-            service = SimulatedService(self._loop, self._folder, slack, _PEOPLE)
+            disk = Disk()
+            disk.install()
+            service = SimulatedService(self._loop, self._folder, disk, slack, _PEOPLE)
             service.start()
             self._agents.start()
             living = [
@@ -131,6 +145,7 @@ class _Universe:
             self.evidence.kills = self.faults.kills
             kinds = {fault.kind for fault in self.faults.schedule.faults}
             self.evidence.clock_errors = "clock" in kinds
+            self.evidence.is_calm = not kinds
 
     async def _come_to_rest(self) -> None:
         until = self._loop.time() + CALM

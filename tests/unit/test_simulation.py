@@ -14,6 +14,36 @@ from tests.meta.project import ROOT
 from tests.simulation.planted import PLANTED, Planted, mutated
 
 FIRST, COUNT = 1, 10
+_JUDGED = re.compile(r"([A-Z]+) judged ([1-9]\d*)")
+_COMMITS = 50
+_LOSE_POWER = f"""
+import random, sqlite3, sys
+from pathlib import Path
+from tests.simulation.disk import Disk
+
+disk = Disk()
+disk.install()
+least = {_COMMITS}
+for seed in range(10):
+    before, after = Path(sys.argv[1], f"{{seed}}"), Path(sys.argv[1], f"{{seed}} after")
+    before.mkdir()
+    after.mkdir()
+    database = sqlite3.connect(before / "x", isolation_level=None)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("CREATE TABLE commits (number)")
+    database.execute("PRAGMA synchronous = " + sys.argv[2])
+    for number in range({_COMMITS}):
+        database.execute("INSERT INTO commits VALUES (?)", (number,))
+    disk.fail(before, after, random.Random(seed))
+    database.close()
+    database = sqlite3.connect(after / "x")
+    [(left,)] = database.execute("SELECT count(*) FROM commits")
+    least = min(least, left)
+    database.close()
+print(least)
+"""
+"""Prints the fewest commits that ten power failures left."""
 _DIGEST = re.compile(r"seed (\d+), digest ([0-9a-f]{64})")
 
 
@@ -30,6 +60,8 @@ def test_ten_simulated_hours_full_of_faults_keep_every_promise_and_repeat_exactl
     assert status == 0, printed
     digests = dict(_DIGEST.findall(printed))
     assert len(set(digests.values())) == COUNT, printed
+    judged = dict(_JUDGED.findall(printed))
+    assert len(judged) == 11, printed  # there was something for each invariant
     again = str(FIRST + COUNT - 1)
     status, repeated = _run("--seed", again)
     assert status == 0
@@ -41,6 +73,15 @@ def test_a_planted_bug_is_found() -> None:
     status, printed = _run("--seeds", "3", "--whole", planted=planted.name)
     assert status == 1
     assert f"{planted.finds}:" in printed
+
+
+@pytest.mark.parametrize(("synchronous", "is_lost"), [("FULL", False), ("NORMAL", True)])
+def test_a_commit_is_lost_in_a_power_failure_if_it_was_not_synced(
+    tmp_path: Path, synchronous: str, is_lost: bool
+) -> None:
+    command = [sys.executable, "-c", _LOSE_POWER, str(tmp_path), synchronous]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert (int(done.stdout) < _COMMITS) is is_lost
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
