@@ -131,6 +131,7 @@ class OutboxDispatcher:
     async def run(self) -> None:
         fresh = True
         while True:
+            # Before the store is read: what is added while it is being read must not be missed.
             self._wake.clear()
             now = self.clock.now()
             try:
@@ -162,6 +163,7 @@ class OutboxDispatcher:
 
     async def _claim_due(self, now: float) -> bool:
         """Load due deliveries into memory; return whether there may be more."""
+        # Measured from before the claim, whose lease begins at some time during the call.
         used_by = self.clock.monotonic() + self.claim.seconds * (1 - MIN_REMAINING_FRACTION)
         claimed = await self.outbox.claim(self.claim, now, self.limits.batch)
         # The clock may have been set since then; `measure_set_back` has already adjusted the store.
@@ -185,6 +187,7 @@ class OutboxDispatcher:
         if (pause := endpoint.closed_until - self.clock.monotonic()) > 0:
             return replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
         if not self._has_capacity(receiver, endpoint):
+            # Each is postponed for longer than the one before, so that they do not all come back at once.
             endpoint.postponed_count += 1
             spread = min(
                 max(endpoint.postponed_count / _REQUEUES_PER_SECOND, _REQUEUE_DELAY),
@@ -206,6 +209,7 @@ class OutboxDispatcher:
                 for key, endpoint in self._endpoints.items()
                 if endpoint.waiting or endpoint.running or endpoint.closed_until > now
             }
+            # Twice as many as are in use, so that this search is rare however many receivers there are.
             self._max_endpoints = max(2 * len(self._endpoints), self.limits.endpoints_kept)
         return self._endpoints.setdefault(receiver, _Endpoint())
 
@@ -261,6 +265,7 @@ class OutboxDispatcher:
         if sent is None:
             return
         at = self.clock.now()
+        # A receiver that asks for a pause means all that is sent to it, not this delivery alone.
         if sent.retry_after is not None:
             until = self.clock.monotonic() + sent.retry_after
             endpoint.closed_until = max(endpoint.closed_until, until)

@@ -154,6 +154,7 @@ class LateAnswerTracker:
     async def undo_seen(self, ask: Ask) -> None:
         """Note that no response has brought an ask's outcome to its agent, once none is reporting it any more."""
         self._stop_awaiting([ask.id])
+        # A response that is being sent would otherwise mark the outcome as seen after this.
         await self.wait_until_reported(ask.id)
         at = self._clock.now()
         changed = await self._late_answers.set_seen_state([ask.id], SeenState.UNSEEN, at)
@@ -166,6 +167,7 @@ class LateAnswerTracker:
     def release(self, ask_id: str, hold_key: HoldKey) -> None:
         """Let an ask be listed again."""
         held = self._held[hold_key]
+        # Counted, because several responses may report the same ask.
         held[ask_id] -= 1
         if not held[ask_id]:
             del held[ask_id]
@@ -185,6 +187,7 @@ def _note_collected(
     revision."""
     if ask is None or ask.erased_at is not None or ask.collection.uncollected is (at is None):
         return Decision(None, None)
+    # The message says whether its agent has the outcome, so one that was posted is out of date now.
     shown = ask.placement.shown_revision if ask.placement.message is None else ask.revision - 1
     recorded = replace(
         ask,

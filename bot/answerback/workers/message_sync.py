@@ -103,6 +103,7 @@ class MessageSync:
         """
         if self._stopping:
             return
+        # The ask has changed, and what the operator had to fix may be fixed by now.
         self._suspended.pop(ask.id, None)
         was_outdated = (
             ask.updated_at < self._started or ask.placement.shown_revision < ask.revision - 1
@@ -114,6 +115,7 @@ class MessageSync:
             and self._updating_elsewhere[ask.id] == ask.placement.message
         ):
             return
+        # Platforms limit posts by channel, and edits hardly: only what has yet to be posted waits for others.
         self._queues.add(
             ask.id, place_key(ask.placement.destination) if ask.placement.message is None else None
         )
@@ -134,6 +136,7 @@ class MessageSync:
         self._suspended = {
             ask_id: until for ask_id, until in self._suspended.items() if until > now
         }
+        # The store lists these, too: without them in the limit, they could hide all others.
         known = len(self._suspended) + len(self._queues) + len(self._late_edits)
         holder = self.service.claim.holder
         for ask_id in await self.service.store.messages.list_outdated(limit + known, holder):
@@ -226,6 +229,7 @@ class MessageSync:
         if ask_id in self._late_edits.over:
             await self.service.store.asks.change(ask_id, decide_outdated)
             self._late_edits.over.discard(ask_id)
+        # Before the call: the claim's lease may begin as soon as the store receives it.
         since = asyncio.get_running_loop().time()
         ask = await self.service.store.claims.claim_message(ask_id, self.service.claim)
         if ask is None:
@@ -274,6 +278,7 @@ class MessageSync:
             await self.service.store.asks.change(ask.id, decide_returned)
             return IMMEDIATELY
         shown = await self._update_current_message(ask, surface, since)
+        # Read again, because showing it has told the store whether people can see it at the new place.
         latest = await self.service.store.asks.get(ask.id)
         if latest is None or latest.placement.before is not None or latest.to_retire is None:
             return shown
