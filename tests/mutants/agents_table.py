@@ -8,6 +8,10 @@ _SERVICE = "bot/answerback/service"
 _UNIT = "tests/unit/bot"
 _MCP = "bot/answerback/mcp"
 _MCP_TESTS = f"{_UNIT}/mcp"
+_HOOKS = (
+    f"{_UNIT}/hooks/test_late_answers_hooks.py",
+    f"{_UNIT}/hooks/test_claude_hooks_permission.py",
+)
 _GATEWAY = tuple(
     f"{_UNIT}/agents/mcp_proxy/test_mcp_proxy_{name}.py" for name in ("hostile", "tasks")
 )
@@ -169,6 +173,18 @@ AGENTS = (
         "if self._by_key.get(key) is pending:",
         "if key in self._by_key:",
         ("tests/unit/bot/agents/bridges/test_pending_requests.py",),
+    ),
+    # Hooks: words that came with a permission, and prompts that were decided in the host's own window.
+    Mutant(
+        "bot/answerback/hooks/endpoint.py", "if owed_note(ask) is None:", "if True:", _HOOKS[:1]
+    ),
+    *(
+        Mutant("bot/answerback/hooks/endpoint.py", line, mutant, _HOOKS[1:])
+        for line, mutant in (
+            ("== (caller.host.name, caller.agent_name)", "!= ()"),
+            ("if is_own and not is_subagents and", "if is_own and"),
+            ("if has_passed is None or session is None:", "if True:"),
+        )
     ),
     # The gateway: input that a client was not asked for.
     *(

@@ -147,11 +147,11 @@ class HookEndpoints:
         )
         for ask in page.rows:
             request = ask.request
+            by = (request.carrier, request.agent)
+            is_own = request.dialect == APPROVAL and by == (caller.host.name, caller.agent_name)
             # A subagent works beside the session, and may still wait.
-            carrier = (request.carrier, request.agent)
-            is_own = carrier == (caller.host.name, caller.agent_name)
-            is_own = is_own and "subagent" not in request.metadata
-            if request.dialect == APPROVAL and is_own and has_passed(request.arguments):
+            is_subagents = "subagent" in request.metadata
+            if is_own and not is_subagents and has_passed(request.arguments):
                 await self.callers.run_to_completion(self.service.withdraw(ask.id))
 
     async def _fetch_late_answers(self, event: Json, caller: _Caller) -> Json:

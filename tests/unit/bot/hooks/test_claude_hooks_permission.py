@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.giving_up import GaveUp
 from answerback.core.view import view_of
 from answerback.dialects import registry
+from answerback.service.submission_request import read_submission
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hooks.test_claude_hooks import QUESTIONS, asking, hook
@@ -335,6 +336,20 @@ async def test_a_prompt_that_was_decided_in_claudes_own_window_is_withdrawn(
     assert await hook(service, event) == {}
     assert (await current(service, ask)).status is Status.WITHDRAWN
     assert get_decision(await waiting)["behavior"] == "deny"
+
+
+@pytest.mark.rule("HOOK-11")
+async def test_what_the_hook_has_not_put_is_not_withdrawn_by_it(service: Served) -> None:
+    asked = {key: permission()[key] for key in ("tool_name", "tool_input")}
+    body: Json = {
+        "name": "PermissionRequest",
+        "arguments": asked,
+        "conversation": "abc123",
+        "to": "web",
+    }
+    submitted = await service.running.service.submit(read_submission(body))
+    assert await hook(service, seen("Stop")) == {}
+    assert (await current(service, submitted.ask)).open
 
 
 @pytest.mark.rule("HOOK-11")
