@@ -34,7 +34,7 @@ def test_a_version_that_differs_is_named(tmp_path: Path) -> None:
         "bot/answerback_base/version.py",
         *(
             f"bot/answerback_{name}/pyproject.toml"
-            for name in ("agents", "base", "client", "hosts")
+            for name in ("agents", "base", "client", "hosts", "testing")
         ),
     )
     for path in files():
