@@ -229,7 +229,6 @@ SERVICE = (
                 "if owed:",
                 "api/test_grants_end.py",
             ),
-            ("._replace(deliveries=(), rows=(), ask_rows=())", "", "api/test_too_late.py"),
             (
                 "await self._wait_until_reported(intent.ask_id)",
                 "pass",
@@ -327,6 +326,13 @@ SERVICE = (
                 "test_approval_leases",
             ),
         )
+    ),
+    # What is decided after the end is no event for a webhook.
+    Mutant(
+        f"{_WEBHOOKS}/webhooks.py",
+        'kinds = frozenset({"clarify", "ended"})',
+        "kinds = None",
+        (f"{_UNIT}/api/test_too_late.py",),
     ),
     # The chain of receipts: what was changed or removed is found.
     *(

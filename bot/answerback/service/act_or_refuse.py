@@ -396,8 +396,7 @@ class AskActions:
         """Return what is stored of a person's action: the questions that nobody has to be asked are answered, too."""
         if row.is_for_ended:
             shown_again = change._replace(ask=mark_outdated(change.ask))
-            write = self._commits.build_write(shown_again, now)
-            return write._replace(deliveries=(), rows=(), ask_rows=())
+            return self._commits.build_write(shown_again, now, ask)
         if row.moves_on:
             reached = by.surface == ask.placement.destination.surface and by.via is None
             change = self._commits.apply_routing(change, now, reached=reached)

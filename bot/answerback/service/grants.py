@@ -94,8 +94,8 @@ class Grants:
             change = granting.revoke(ask, at=now, by=by)
             if isinstance(change, Refused):
                 return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
-            write = commits.build_write(change._replace(ask=mark_outdated(change.ask)), now)
-            return Decision(write._replace(deliveries=()), write)
+            write = commits.build_write(change._replace(ask=mark_outdated(change.ask)), now, ask)
+            return Decision(write, write)
 
         done, _ = await self._store.asks.change(ask_id, decide, then=commits.publish_result)
         return Acted(done.ask) if isinstance(done, Write) else done
