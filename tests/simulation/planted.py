@@ -204,14 +204,6 @@ PLANTED: Final = (
         ("act late",),
     ),
     Planted(
-        "a message that was limited counts as shown",
-        "answerback.workers.message_sync",
-        'self._count(surface, "limited")',
-        "return await self._save_shown(ask, Shown(ask.revision, ask.message or {}, ask.thread or Thread()), surface)",
-        "SHOWN",
-        ("limit",),
-    ),
-    Planted(
         "a server error of Slack ends the ask",
         "answerback_slack.errors",
         "return PlatformUnavailableError(",
