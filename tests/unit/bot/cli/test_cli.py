@@ -133,6 +133,7 @@ WITHOUT_JSON = {
     "bridge codex": "it speaks what its host speaks",
     "bridge opencode": "it runs until it is told to stop",
     "bridge openclaw": "it runs until it is told to stop",
+    "bridge pi": "it speaks what its host speaks",
     "mcp": "it speaks what its host speaks",
 }
 """The commands without --json, and why a script does not need it."""
@@ -181,7 +182,7 @@ SERVICE: Final = "http://service"
 STARTED: dict[str, tuple[list[str], set[str]]] = {
     "serve": (
         ["--check"],
-        {"jinja2", "prometheus_client", "uvloop", "answerback.runtime.app"},
+        {"prometheus_client", "uvloop", "answerback.runtime.app"},
     ),
     "ask": (["form.json", "--url", SERVICE], set()),
     "answer": (["ask_1", "--url", SERVICE], {"markdown_it", "prompt_toolkit"}),
@@ -193,7 +194,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "check": (["form.json"], set()),
     "preview": (["form.json"], {"jinja2", "markdown_it", "prompt_toolkit"}),
     "manifest": (["slack"], set()),
-    "doctor": ([], {"jinja2", "markdown_it"}),
+    "doctor": ([], {"markdown_it"}),
     "copy": (["--from", "sqlite:///a.db", "--to", "sqlite:///b.db"], set()),
     "key": ([], set()),
     "verify": (["form.json"], set()),
@@ -212,7 +213,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "mcp-proxy": (["--", "true"], set()),
 }
 """How each command is started, and which of `UNUSED` it needs. The last two run until they are stopped."""
-MOST = 955
+MOST = 1010
 """The maximum number of modules that a command may import, including Python's own; a fifth of them are ours."""
 
 
@@ -336,7 +337,7 @@ def test_a_command_imports_only_what_it_needs(
 @pytest.mark.parametrize(
     ("name", "arguments", "free_of", "most"),
     [
-        ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 425),
+        ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 490),
         ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 615),
         ("export", ["--url", SERVICE], {"answerback.dialects.registry"}, 600),
         ("list", ["--url", SERVICE, "--token", "ab_1"], {"answerback.runtime.config"}, 530),
