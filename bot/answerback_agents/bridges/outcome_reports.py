@@ -13,6 +13,8 @@ from answerback_agents.bridges.ask_people import END_TIMEOUT, RequestAsker
 class OutcomeReports:
     people: RequestAsker
     tasks: asyncio.TaskGroup
+    patience: float = END_TIMEOUT
+    """Seconds to wait for reports in progress."""
     _reporting: set[asyncio.Task[None]] = field(default_factory=set)
 
     def start(self, ask_ids: Sequence[str], *, taken: bool = True) -> None:
@@ -24,7 +26,7 @@ class OutcomeReports:
     async def wait(self) -> None:
         """Wait until the service has all reports, but not for long, if it is down."""
         if self._reporting:
-            await asyncio.wait(self._reporting, timeout=END_TIMEOUT)
+            await asyncio.wait(self._reporting, timeout=self.patience)
 
     async def end(self) -> None:
         """Wait once more, and give up what is still not reported: it comes late."""

@@ -173,16 +173,20 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
 
 
 async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
-    nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
-    done = await run_command("export", *nobody)
     start = "Start one with `answerback serve`, or name it with --url."
-    assert (done.exit_code, done.stderr.endswith(f"{start}\n")) == (1, True)
-    assert done.stderr.startswith("Cannot reach Answerback at http://127.0.0.1:1: ")
-    done = await run_command("erase", "ask_1", "--yes", *nobody)
+    nobody = ("--url", "http://127.0.0.1:1", "--token")
+    for token in ("t", "abk_t"):
+        done = await run_command("export", *nobody, token)
+        assert (done.exit_code, done.stderr.endswith(f"{start}\n")) == (1, True)
+        assert done.stderr.startswith("Cannot reach Answerback at http://127.0.0.1:1")
+    done = await run_command("erase", "ask_1", "--yes", *nobody, "t")
     assert (done.exit_code, "http://127.0.0.1:1" in done.stderr) == (1, True)
     async with serve(roles={"ci": "agent"}) as api:
         done = await run_command("export", "--url", api.running.api_url, "--token", "wrong")
         assert (done.exit_code, "No agent has this token" in done.stderr) == (1, True)
+        wrong = ("--url", api.running.api_url, "--token", "abk_wrong")
+        done = await run_command("export", *wrong)
+        assert (done.exit_code, "refused the export" in done.stderr) == (1, True)
 
 
 @pytest.mark.rule("CLI-19")

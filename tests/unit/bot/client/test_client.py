@@ -189,9 +189,10 @@ async def test_a_wrong_token_is_reported_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://example.com", "http://"])
 async def test_an_invalid_address_is_explained(url: str) -> None:
-    async with AsyncClient(url, patience=0.1) as client:
-        with pytest.raises(ClientError):
-            await client.submit("ask_user", GO)
+    for token in (None, "ab_1"):
+        async with AsyncClient(url, token, patience=0.1) as client:
+            with pytest.raises(ClientError):
+                await client.submit("ask_user", GO)
 
 
 async def test_a_server_that_is_not_answerback_is_recognised() -> None:

@@ -144,6 +144,19 @@ async def test_what_is_no_proof_proves_nothing(proof: str) -> None:
     assert "did not prove that it knows the token" in answer.output["message"]
 
 
+@pytest.mark.rule("AUTH-18")
+async def test_a_service_that_cannot_prove_itself_yet_is_one_that_is_away() -> None:
+    async def starting(_request: web.Request) -> web.Response:
+        return web.Response(status=503)
+
+    app = web.Application()
+    app.router.add_get("/v1/proof", starting)
+    async with listening(app) as url, AsyncClient(url, TOKEN, patience=0) as client:
+        with pytest.raises(UnreachableError, match="answered HTTP 503") as raised:
+            await client.submit("ask_user", {"question": "Deploy?"})
+    assert not raised.value.may_have_acted
+
+
 @pytest.mark.rule("AUTH-18", "CONNECT-2")
 async def test_a_program_that_has_the_port_while_the_service_is_away_is_waited_out() -> None:
     hashed = hash_of(TOKEN)
