@@ -50,7 +50,7 @@ UNDOCUMENTED = {
 }
 """What is set or replaced in libraries that do not document it, although its name is no private one."""
 
-_OF_NAMED_TUPLES = {"_asdict", "_replace"}
+_OF_NAMED_TUPLES = {"_asdict", "_fields", "_replace"}
 """Public, in spite of their names: https://docs.python.org/3/library/collections.html#collections.somenamedtuple._asdict"""
 
 
