@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from answerback.ports.installed_extensions import installed_extensions
 from answerback_storage import rows
 from answerback_storage.sqlite import change_batches, connections
+
+installed_extensions()  # found outside any event loop, as with the configuration of a service
 
 
 @cache
