@@ -216,7 +216,7 @@ class SimulatedWebPerson:
         self._path = f"/inbox/{PageLinks(SECRET).inbox_name(self._holder)}"
         self._page = await self._stage.reader.open(self._path)
         items = re.findall(
-            r'<li class="entry pickable"[^>]*>(.*?)</li>', self._page.markup, flags=re.DOTALL
+            r'<li class="entry pickable[^"]*"[^>]*>(.*?)</li>', self._page.markup, flags=re.DOTALL
         )
         rows = {re.findall(r'value="(ask_[^"]*)"', each)[0]: Document(each).text for each in items}
         opened = Labels().batch_open

@@ -49,7 +49,7 @@ async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: 
 
 
 @pytest.mark.rule("ACT-8")
-@pytest.mark.parametrize("dialect", [d for d in CALLS if d not in {"codex", "claude"}])
+@pytest.mark.parametrize("dialect", [d for d in CALLS if d not in {"codex", "claude", "approval"}])
 async def test_a_note_is_rejected_if_the_tool_result_has_no_field_for_it(
     parts: Parts, dialect: str
 ) -> None:
