@@ -261,7 +261,8 @@ OPERATIONS: Final = (
             200: ResponseSpec(
                 "What is not reported again. Open asks and those of other agents are left out.",
                 late_answers.AcknowledgementBody,
-            )
+            ),
+            422: ResponseSpec("The body is invalid; nothing has changed."),
         },
         body=late_answers.AcknowledgementBody,
         roles=AGENT_ONLY,
