@@ -122,7 +122,11 @@ def test_pip_gets_every_distribution_from_the_repository() -> None:
     assert installing
     for line in installing:
         named = set(re.findall(r'"(\S+) @ git', line))
-        assert named == {*FOLDERS.keys() - {"answerback"}, "answerback[all]"}, line
+        needed = FOLDERS.keys() - {
+            "answerback",
+            "answerback-testing",
+        }  # tests of plug-ins alone use it
+        assert named == {*needed, "answerback[all]"}, line
 
 
 def test_the_files_that_commands_name_exist() -> None:
