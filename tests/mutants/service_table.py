@@ -232,7 +232,7 @@ SERVICE = (
             (
                 "await self._wait_until_reported(intent.ask_id)",
                 "pass",
-                "mcp/test_late_answers_mcp.py",
+                "service/test_approval_leases.py",
             ),
         )
     ),

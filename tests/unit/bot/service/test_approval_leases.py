@@ -9,12 +9,15 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback.core.giving_up import GaveUp
 from answerback.core.too_late import TryAgain
+from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.agent_presence import CARRIER, GRACE
+from answerback.service.late_answers import HoldKey
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.service_support import WAIT, actor, ask_user
@@ -191,6 +194,23 @@ async def test_the_agent_can_be_told_to_try_again_within_a_day(parts: Parts) -> 
     late = await service.act(second.id, TryAgain(), actor())
     assert isinstance(late, Rejected)
     assert (late.why, late.problems[0].code) == (RejectReason.INVALID, "too_late_to_try_again")
+
+
+@pytest.mark.rule("LATE-10")
+async def test_trying_again_is_stored_after_a_response_that_reports_the_outcome(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    ask, other = await submit(service), await submit(service)
+    assert isinstance(await service.approval_leases.report_no_answer(ask.id), Acted)
+    response: HoldKey = ("", SeenState.SEEN)
+    service.late_answer_tracker.hold(ask.id, response)
+    trying = asyncio.create_task(service.act(ask.id, TryAgain(), actor()))
+    await asyncio.sleep(0)
+    assert isinstance(await service.act(other.id, Answer(value="allow"), actor()), Acted)
+    assert (await now(service, ask)).tried_again is None, "a later change is stored by now"
+    service.late_answer_tracker.release(ask.id, response)
+    assert isinstance(await trying, Acted)
 
 
 @pytest.mark.rule("LATE-7")
