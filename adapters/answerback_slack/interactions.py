@@ -41,6 +41,9 @@ _TRIGGER_SECONDS: Final = 2.5
 https://docs.slack.dev/interactivity/handling-user-interaction
 """
 
+_MAX_REMOVED: Final = 1_000
+"""How many second messages that were removed are remembered."""
+
 
 class Ack(NamedTuple):
     """The answer to Slack. 503: the payload was not saved and may be sent again."""
@@ -67,6 +70,7 @@ class InteractionHandler:
 
     def __post_init__(self) -> None:
         self.parse = partial(parse.parse_interaction, identity=self.identity)
+        self._removed: set[tuple[str, str]] = set()
 
     def lock_for(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
         """No lock is needed, because the selection is part of the message itself."""
@@ -236,9 +240,20 @@ class InteractionHandler:
             where is not None
             and used.control.verb is not Verb.USE_MESSAGE
             and is_double(ask, where.ts)
+            and (where.channel, where.ts) not in self._removed
         ):
-            delete = partial(delete_message, self.calls, where.channel, where.ts)
-            self.later.spawn("double", retry(delete))
+            self.later.spawn("double", self._remove_once(where.channel, where.ts))
+
+    async def _remove_once(self, channel: str, ts: str) -> None:
+        """Delete a message, which further clicks that were made on it meanwhile do not delete again."""
+        if len(self._removed) >= _MAX_REMOVED:
+            self._removed.clear()
+        self._removed.add((channel, ts))
+        try:
+            await retry(partial(delete_message, self.calls, channel, ts))
+        except PlatformError:
+            self._removed.discard((channel, ts))
+            raise
 
     def _send_note(self, text: str, click: Click) -> None:
         where = click.used_message if click.control.verb is Verb.USE_MESSAGE else click.where

@@ -19,7 +19,7 @@ from answerback.core.form import Form
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import with_values
-from tests.benchmarks.slack_clicks import CHANNEL, CLIENTS, SECRET, ask_number
+from tests.benchmarks.slack_clicks import CLIENTS, MESSAGE, SECRET, ask_number, channel_of
 
 SLACK_SECONDS: Final = 0.08
 PATIENCE: Final = 60.0
@@ -105,8 +105,11 @@ async def slow_slack(sockets: str = "") -> AsyncIterator[str]:
             "user_id": "U0BOT",
             "bot_id": "B0BOT",
         }
-        if request.match_info["method"] == "chat.update":
-            found |= {"channel": CHANNEL, "ts": "1.1", "message": {"ts": "1.1"}}
+        if request.match_info["method"] in {"chat.postMessage", "chat.update"}:
+            sent = await (
+                request.json() if request.content_type.endswith("json") else request.post()
+            )
+            found |= {"channel": sent["channel"], "ts": MESSAGE, "message": {"ts": MESSAGE}}
         return web.json_response(found)
 
     app = web.Application(client_max_size=2**24)
@@ -121,12 +124,11 @@ async def slow_slack(sockets: str = "") -> AsyncIterator[str]:
 
 def shown(number: int, form: Form) -> Ask:
     """Build an open ask whose message Slack shows."""
+    channel = channel_of(number)
     return with_values(
         ask_number(number, form),
-        message={"channel": CHANNEL, "ts": f"{number + 1}.1", "thread": None},
-        thread=Thread(
-            channel=CHANNEL, id=f"{number + 1}.1", url="https://fake.slack.com/archives/C0/p1"
-        ),
+        message={"channel": channel, "ts": MESSAGE, "thread": None},
+        thread=Thread(channel=channel, id=MESSAGE, url="https://fake.slack.com/archives/C0/p1"),
         shown_revision=1,
         seen=True,
     )

@@ -39,7 +39,7 @@ from tests.benchmarks.processes import (
     process,
     slow_slack,
 )
-from tests.benchmarks.slack_clicks import CLIENTS, FORM, Clicker, hammer
+from tests.benchmarks.slack_clicks import CLIENTS, FORM, Clicker, channel_of, hammer
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.person_keys import bearer
@@ -78,7 +78,7 @@ async def _asked(url: str, form: Form) -> list[tuple[str, int]]:
     async with aiohttp.ClientSession(url) as http:
 
         async def ask(number: int) -> tuple[str, int]:
-            body = call(form, f"slack:C{number:010}", responders=["anyone"])
+            body = call(form, f"slack:{channel_of(number)}", responders=["anyone"])
             async with http.post("/v1/asks", json=body) as response:
                 found: Json = await response.json()
                 assert response.status == 201, found

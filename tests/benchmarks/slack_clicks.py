@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote_plus
 
 from answerback.core.actions import Answer
@@ -27,7 +27,8 @@ from tests.stores.examples import ANN
 
 CLIENTS = 32
 SECRET = "benchmark"
-CHANNEL = "C0OPS000000"
+MESSAGE: Final = "1795428347.402179"
+"""The ts of each live message: each is in a channel of its own, because posts are limited in each."""
 SMALL_TEXT = "x" * 200
 SMALL_BLOCKS: Sequence[Mapping[str, Any]] = [
     {"type": "section", "text": {"type": "mrkdwn", "text": "y" * 400, "verbatim": False}}
@@ -47,6 +48,11 @@ FORM = Form(
 )
 
 
+def channel_of(number: int) -> str:
+    """Return the channel of a person and their ask."""
+    return f"C{number:010}"
+
+
 def ask_number(number: int, form: Form = FORM) -> Ask:
     """Build an open ask, as every server and every client knows it, with half of its form answered."""
     request = Request(name="ask_user", dialect="ask_user", arguments={}, form=form)
@@ -56,7 +62,8 @@ def ask_number(number: int, form: Form = FORM) -> Ask:
         updated_at=time.time(),
         request=request,
         placement=Placement(
-            destination=Destination(surface="slack", channel=CHANNEL), responders=("anyone",)
+            destination=Destination(surface="slack", channel=channel_of(number)),
+            responders=("anyone",),
         ),
         walk=start(form),
     )
@@ -104,7 +111,7 @@ class Clicker:
 
         https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
         """
-        thread, message = "1795428346.018239", "1795428347.402179"
+        thread, channel = "1795428346.018239", channel_of(self.number)
         shown = [{"block_id": f"b{n:04}"} | dict(block) for n, block in enumerate(self._blocks)]
         button = {"type": "plain_text", "text": "Yes", "emoji": False}
         return {
@@ -114,8 +121,8 @@ class Clicker:
             "token": "FixedVerificationToken00",
             "container": {
                 "type": "message",
-                "message_ts": message,
-                "channel_id": CHANNEL,
+                "message_ts": MESSAGE,
+                "channel_id": channel,
                 "is_ephemeral": False,
                 "thread_ts": thread,
             },
@@ -123,11 +130,11 @@ class Clicker:
             "team": {"id": TEAM, "domain": "fake"},
             "enterprise": None,
             "is_enterprise_install": False,
-            "channel": {"id": CHANNEL, "name": "ops"},
+            "channel": {"id": channel, "name": "ops"},
             "message": {
                 "user": "U0BOT000000",
                 "type": "message",
-                "ts": message,
+                "ts": MESSAGE,
                 "bot_id": "B0BOT000000",
                 "app_id": "A0FAKE00000",
                 "text": self._text,
