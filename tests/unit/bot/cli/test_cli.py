@@ -338,7 +338,7 @@ def test_a_command_imports_only_what_it_needs(
     ("name", "arguments", "free_of", "most"),
     [
         ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 490),
-        ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 615),
+        ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 625),
         ("export", ["--url", SERVICE], {"answerback.dialects.registry"}, 600),
         ("list", ["--url", SERVICE, "--token", "ab_1"], {"answerback.runtime.config"}, 530),
     ],
