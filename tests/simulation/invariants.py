@@ -285,9 +285,11 @@ def _ended_in_time(evidence: Evidence) -> Iterator[str]:
         stored = evidence.asks.get(ask_id)
         if stored is None:
             continue
-        if stored["status"] not in _ENDS:
-            yield f"LIVE: {key} is {stored['status']} in the end"
         ends = [line for line in evidence.records.get(ask_id, ()) if line["type"] == "ended"]
+        reasons = {line["ended"].get("reason") for line in ends}
+        # ROUTE-4: a service that starts while Slack limits it is not connected yet, and tells its agents so at once.
+        if stored["status"] not in _ENDS and reasons != {"no_prompt_backend"}:
+            yield f"LIVE: {key} is {stored['status']} in the end"
         if ends and stored["status"] == "expired":
             early = _time(stored["expires_at"]) - _time(ends[-1]["at"])
             if -early > _LATE:
