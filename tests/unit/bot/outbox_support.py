@@ -52,17 +52,21 @@ class WatchedOutbox(SqliteOutbox):
         """Ids of deliveries in the order in which they were claimed."""
         self.renewed: list[str] = []
         self._taken_by: Claim | None = None
+        self._claiming = asyncio.Lock()
 
     async def take_over(self, whose: Claim, claim: Claim, now: float) -> None:
         """Let another process take over claims before their holder can claim again."""
-        self._taken_by = claim
-        await self.release(whose.holder)
+        # A claim that the holder has begun ends first: it would take what is released below.
+        async with self._claiming:
+            self._taken_by = claim
+            await self.release(whose.holder)
         await self.claim(claim, now, 10)
 
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
-        if self._taken_by not in (None, claim):
-            return []
-        found = await super().claim(claim, now, limit)
+        async with self._claiming:
+            if self._taken_by not in (None, claim):
+                return []
+            found = await super().claim(claim, now, limit)
         async with self.changed:
             self.claimed += [one.delivery.id for one in found]
             self.changed.notify_all()
