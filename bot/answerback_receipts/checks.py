@@ -18,10 +18,10 @@ from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipt_key import PublicKey
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
-from answerback.service.receipt_payload import VERSIONS
-from answerback.service.receipts import LinkBody, ReceiptBody, SignedPayload, payload_again
 from answerback_base import strict_json
 from answerback_base.sanitize import quoted
+from answerback_receipts.bodies import LinkBody, ReceiptBody, SignedPayload, payload_again
+from answerback_receipts.payload import VERSIONS
 
 _T = TypeVar("_T")
 Keys = Mapping[str, PublicKey]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from answerback.ports.extension import Extension, Running, ServiceParts
 from answerback.ports.extension_rows import SchemaTable
 from answerback_receipts.settings import ReceiptSettings
+
+if TYPE_CHECKING:
+    from answerback.ports.operation import ApiCall, Operation
 
 
 class ReceiptsExtension(Extension):
@@ -21,6 +27,11 @@ class ReceiptsExtension(Extension):
         ),
         SchemaTable("receipt_keys", ("seq", "x", "at"), given_number=True),
     )
+
+    def operations(self) -> Sequence[Operation[ApiCall]]:
+        from answerback_receipts.operations import OPERATIONS
+
+        return OPERATIONS
 
     async def open(self, parts: ServiceParts) -> Running | None:
         from answerback_receipts.keys import KeyPlace, open_signing_key, read_service_id

@@ -14,8 +14,8 @@ from answerback.ports.extension_rows import NO_ROWS, AskRow, Rows
 from answerback.ports.receipt_key import SigningKey, encode
 from answerback.ports.receipts import NewReceipt
 from answerback.ports.surface import Surface
-from answerback.service.receipt_payload import payload_of
 from answerback_receipts.linker import ReceiptLinker
+from answerback_receipts.payload import payload_of
 
 _SALT_BYTES: Final = 32
 

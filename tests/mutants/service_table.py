@@ -103,9 +103,9 @@ SERVICE = (
             ("workers/crashes.py", "crashed.times >= MAX_CRASHES and", "False and"),
         )
     ),
-    # Receipts: an approval without a choice allows nothing.
+    # An approval without a choice allows nothing.
     Mutant(
-        f"{_SERVICE}/receipts.py",
+        f"{_SERVICE}/consumption.py",
         "by_people and bool(kinds) and",
         "by_people and",
         (f"{_UNIT}/service/test_after_receipts.py",),

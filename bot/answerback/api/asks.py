@@ -13,7 +13,6 @@ from pydantic import Field, JsonValue
 
 from answerback.api.operation import (
     Call,
-    HeaderSpec,
     ask_response,
     checked_cursor,
     json_bytes_response,
@@ -23,9 +22,11 @@ from answerback.api.operation import (
 from answerback.api.wire import CarriedBody, ContextBody, Wire
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
+from answerback.ports.operation import HeaderSpec
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.agent_requests import single_header
 from answerback.service.ask_wire import ask_json
+from answerback.service.consumption import consume as consume_once
 from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
@@ -286,3 +287,13 @@ def preferences(request: web.Request) -> Iterator[tuple[str, str]]:
 def preference_applied_header(wait: int) -> dict[str, str]:
     """The header that confirms the preference and the longest time the response is held."""
     return {"Preference-Applied": f"wait={wait}"}
+
+
+async def consume(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/consume``."""
+    ask = await call.ask()
+    change = consume_once(call.store, ask.id, call.service.clock.now())
+    done = await call.run_to_completion(change)
+    if isinstance(done, Ask):
+        return ask_response(call, call.mark_seen_by_agent(done))
+    raise ProblemError(409, "Not consumed", done[0].message, done)

@@ -5,25 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, cast
 
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.api import wire
-from answerback.api.operation import (
-    BAD,
-    NOT_FOUND,
-    NOT_JSON,
-    SURFACE_ONLY,
-    TOO_LARGE,
-    TOO_SLOW,
-    Operation,
-    ResponseSpec,
-)
+from answerback.api.operation import BAD, NOT_FOUND, NOT_JSON, TOO_LARGE, TOO_SLOW, Call
 from answerback.api.problems import PROBLEM_JSON
+from answerback.ports.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.service.ask_wire import AskBody
 
 _REF: Final = "#/components/schemas/{model}"
+_LASTING_NAMES: Final = {
+    "answerback_receipts__bodies__LinkBody": "answerback__service__receipts__LinkBody",
+}
+"""Of models that are called alike, whose modules tell them apart: generated clients keep the names when one moves."""
 _ALWAYS: Final = {
     403: ResponseSpec(
         "The caller may not do this: it is a page of another origin, or its token has another role."
@@ -38,7 +34,7 @@ _ALWAYS: Final = {
 
 
 def document(
-    operations: Sequence[Operation], version: str, *, tokens: bool
+    operations: Sequence[Operation[Call]], version: str, *, tokens: bool
 ) -> dict[str, JsonValue]:
     """Build the OpenAPI document of these operations.
 
@@ -54,7 +50,7 @@ def document(
         "schemas": _schemas(operations),
         "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
     }
-    return {
+    described: dict[str, JsonValue] = {
         "openapi": "3.1.0",
         "info": {
             "title": "Answerback",
@@ -66,9 +62,27 @@ def document(
         "paths": dict[str, JsonValue](paths),
         "components": components,
     }
+    return cast("dict[str, JsonValue]", _with_lasting_names(described))
 
 
-def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
+def _with_lasting_names(value: JsonValue) -> JsonValue:
+    """Return a part of the document with the schemas' lasting names, as keys and in references."""
+    match value:
+        case dict():
+            return {
+                _LASTING_NAMES.get(key, key): _with_lasting_names(each)
+                for key, each in value.items()
+            }
+        case list():
+            return [_with_lasting_names(each) for each in value]
+        case str() if value.startswith(_REF.format(model="")):
+            name = value.removeprefix(_REF.format(model=""))
+            return _REF.format(model=_LASTING_NAMES.get(name, name))
+        case _:
+            return value
+
+
+def _operation(operation: Operation[Call], tokens: bool) -> dict[str, JsonValue]:
     # Acting requires a person's key even if agents need no token.
     protected = operation.roles is not None and (tokens or operation.roles == SURFACE_ONLY)
     spec: dict[str, JsonValue] = {
@@ -92,7 +106,7 @@ def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
     return spec
 
 
-def _parameters(operation: Operation) -> list[JsonValue]:
+def _parameters(operation: Operation[Call]) -> list[JsonValue]:
     parameters: list[JsonValue] = [
         {
             "name": name,
@@ -133,7 +147,7 @@ def _not_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return kept[0] if len(kept) == 1 else {"anyOf": list[JsonValue](kept)}
 
 
-def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
+def _responses(operation: Operation[Call], protected: bool) -> dict[str, JsonValue]:
     replies = dict(_ALWAYS)
     if protected:
         replies[401] = ResponseSpec("The token or key is missing or unknown.")
@@ -176,7 +190,7 @@ def _reference(model: type[object]) -> dict[str, JsonValue]:
     return {"$ref": _REF.format(model=model.__name__)}
 
 
-def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
+def _schemas(operations: Sequence[Operation[Call]]) -> dict[str, JsonValue]:
     models = dict.fromkeys(_models(operations))
     _, schema = TypeAdapter.json_schemas(
         [(model.__name__, "validation", TypeAdapter(model)) for model in models],
@@ -191,7 +205,7 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
     return dict(schemas)
 
 
-def _models(operations: Sequence[Operation]) -> list[type[object]]:
+def _models(operations: Sequence[Operation[Call]]) -> list[type[object]]:
     models: list[type[object]] = [wire.ProblemBody]
     for operation in operations:
         models += [operation.body] if operation.body else []

@@ -1,16 +1,11 @@
-"""The declaration of an API operation, and the call that its handler receives.
-
-The routes and the OpenAPI document are both generated from `Operation`s, so that neither can have
-a route, a parameter or a status that the other lacks.
-"""
+"""The call that the handler of an API operation receives, and the responses that handlers build."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -22,6 +17,8 @@ from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.http.request_body import BODY_TIMEOUT
+from answerback.ports.extension import Running
+from answerback.ports.operation import ResponseSpec
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
@@ -39,11 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
-Role = Literal["agent", "surface"]
 
-ANY_ROLE: Final[frozenset[Role]] = frozenset({"agent", "surface"})
-AGENT_ONLY: Final[frozenset[Role]] = frozenset({"agent"})
-SURFACE_ONLY: Final[frozenset[Role]] = frozenset({"surface"})
 _MAX_INLINE_PARSE: Final = 32 * 1024
 """Bytes of JSON to parse on the event loop. Larger bodies, which take up to 60 ms, are parsed in a thread."""
 
@@ -63,6 +56,8 @@ class Api:
     """The number of shows by surface and result."""
     replica: Callable[[], ReplicaStatus] | None = None
     """The status of this process among the replicas that share its store; None if it is the only one."""
+    extensions: Collection[Running] = ()
+    """Those that run."""
     exported_rows: Sequence[str] = ()
     """The tables of extensions whose rows are exported."""
     pending_changes: set[asyncio.Task[object]] = field(default_factory=set)
@@ -92,6 +87,17 @@ class Call:
     @property
     def service(self) -> Service:
         return self.api.service
+
+    @property
+    def store(self) -> Store:
+        return self.api.store
+
+    def running(self, kind: type[T]) -> T | None:
+        """Return the extension that runs as an object of this class; None if there is none."""
+        return next((each for each in self.api.extensions if isinstance(each, kind)), None)
+
+    async def run_to_completion(self, change: Coroutine[object, object, T]) -> T:
+        return await self.api.run_to_completion(change)
 
     async def ask(self, ask_id: str | None = None, *, acts: bool = False) -> Ask:
         """Load the ask that the path names, or another one, on which the caller acts or not.
@@ -198,65 +204,11 @@ def _not_found(ask_id: str) -> ProblemError:
     return ProblemError(404, "Not found", f"There is no ask with the id {ask_id[:100]}.")
 
 
-OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseSpec:
-    """One status that an operation responds with."""
-
-    description: str
-    model: type[object] | None = None
-    """The model of the body; an error without one is a problem document."""
-    media: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Header names and their descriptions."""
-
-
 BAD: Final = ResponseSpec("The request is malformed; `detail` or `errors` says where.")
 NOT_FOUND: Final = ResponseSpec("There is none with this id, or it belongs to another agent.")
 TOO_SLOW: Final = ResponseSpec(f"The body did not arrive within {BODY_TIMEOUT:g} seconds.")
 TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.")
 NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.")
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderSpec:
-    """A request header that an operation accepts."""
-
-    name: str
-    description: str
-    schema: Mapping[str, JsonValue] = field(default_factory=lambda: {"type": "string"})
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One method on one path."""
-
-    method: Literal["GET", "POST", "DELETE"]
-    id: str
-    path: str
-    summary: str
-    handle: OperationHandler
-    replies: Mapping[int, ResponseSpec]
-    """The responses of its own: those that follow from its path, its query and its body are added."""
-    roles: frozenset[Role] | None = ANY_ROLE
-    """The roles whose tokens may call it, if tokens are configured; None: anyone may."""
-    query: type[BaseModel] | None = None
-    body: type[BaseModel] | None = None
-    example: JsonValue = None
-    """A valid body."""
-    links: tuple[str, ...] = ()
-    """Ids of operations that take the id in this one's response."""
-    headers: tuple[HeaderSpec, ...] = ()
-    description: str = ""
-    guests: bool = True
-    """Whether a personal link's key may call it, if the operator's key may."""
-
-
-get: Final = partial(Operation, "GET")
-post: Final = partial(Operation, "POST")
-delete: Final = partial(Operation, "DELETE")
 NEXT: Final = {"Link": "The next page, with rel=next, if there is one."}
 """The header of a response with a page."""
 

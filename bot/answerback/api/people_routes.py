@@ -13,15 +13,8 @@ from answerback.api import (
     inbox_and_search,
     wire,
 )
-from answerback.api.operation import (
-    NEXT,
-    NOT_FOUND,
-    SURFACE_ONLY,
-    ResponseSpec,
-    delete,
-    get,
-    post,
-)
+from answerback.api.operation import NEXT, NOT_FOUND
+from answerback.ports.operation import SURFACE_ONLY, ResponseSpec, delete, get, post
 
 PEOPLE_OPERATIONS: Final = (
     post(

@@ -1,7 +1,8 @@
-"""The table of all API operations, from which both the routes and their description are generated."""
+"""The table of the API's operations, from which both the routes and their description are generated."""
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from pydantic import JsonValue
@@ -13,23 +14,24 @@ from answerback.api import (
     deliveries,
     event_stream,
     late_answers,
-    receipts,
     wire,
 )
-from answerback.api.operation import (
+from answerback.api.operation import NEXT, Call
+from answerback.api.people_routes import PEOPLE_OPERATIONS
+from answerback.api.service_routes import SERVICE_OPERATIONS
+from answerback.core.errors import ConfigError
+from answerback.ports.installed_extensions import installed_extensions
+from answerback.ports.operation import (
     AGENT_ONLY,
-    NEXT,
     SURFACE_ONLY,
     HeaderSpec,
+    Operation,
     ResponseSpec,
     delete,
     get,
     post,
 )
-from answerback.api.people_routes import PEOPLE_OPERATIONS
-from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.ask_wire import AskBody
-from answerback.service.receipts import ReceiptBody
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
 
@@ -68,16 +70,6 @@ def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpe
 
 
 _ENDED: Final = ResponseSpec("The ask has already ended.", wire.EndedBody)
-
-RECEIPT_KEYS: Final = get(
-    "receiptKeys",
-    "/.well-known/answerback-receipts.json",
-    "Get the keys that check receipts",
-    receipts.keys,
-    {200: ResponseSpec("A JSON Web Key Set (RFC 7517).", receipts.KeysBody)},
-    roles=None,
-    description="Also on the public listener, as whoever has a receipt may check it.",
-)
 
 OPERATIONS: Final = (
     post(
@@ -291,24 +283,11 @@ OPERATIONS: Final = (
         },
         query=asks.RecordQuery,
     ),
-    get(
-        "receipt",
-        "/v1/asks/{id}/receipt",
-        "Get the receipt of an ask",
-        receipts.receipt,
-        {
-            200: ResponseSpec("The receipt, and its place in the chain.", ReceiptBody),
-            404: ResponseSpec("There is no such ask, or (`no_receipt`) it has none."),
-            409: ResponseSpec("The ask is open."),
-        },
-        description="Shows anyone, without this service, who decided what, when and after seeing what. `answerback "
-        "verify` checks it; so can you, with the keys at `/.well-known/answerback-receipts.json`.",
-    ),
     post(
         "consume",
         "/v1/asks/{id}/consume",
         "Consume an approval, once",
-        receipts.consume,
+        asks.consume,
         {
             200: ResponseSpec("The approval, which nobody had consumed before.", AskBody),
             409: ResponseSpec(
@@ -319,7 +298,6 @@ OPERATIONS: Final = (
         description="For programs that make sure that one approval opens one door: of any number of calls, at any "
         "replicas, one gets 200.",
     ),
-    RECEIPT_KEYS,
     get(
         "deliveries",
         "/v1/deliveries",
@@ -343,3 +321,27 @@ OPERATIONS: Final = (
     *PEOPLE_OPERATIONS,
     *SERVICE_OPERATIONS,
 )
+
+
+def all_operations() -> list[Operation[Call]]:
+    """Return the service's operations and those of all installed extensions, in the order of their description.
+
+    Raises:
+        ConfigError: an extension has an operation that there is already.
+    """
+    found: list[Operation[Call]] = [*OPERATIONS]
+    for name, extension in installed_extensions().usable.items():
+        for new in extension.operations():
+            taken = (each for each in found if each.id == new.id or _route(each) == _route(new))
+            if (other := next(taken, None)) is not None:
+                raise ConfigError(
+                    f"The extension {name!r} has the operation {new.id} ({new.method} {new.path}), but there is "
+                    f"{other.id} ({other.method} {other.path}) already; uninstall it."
+                )
+            ids = [each.id for each in found]
+            found.insert(ids.index(new.after) + 1 if new.after in ids else len(found), new)
+    return found
+
+
+def _route(operation: Operation[Call]) -> tuple[str, str]:
+    return operation.method, re.sub(r"{[^}]*}", "{}", operation.path)

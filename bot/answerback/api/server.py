@@ -13,14 +13,15 @@ from answerback.api import openapi
 from answerback.api.auth import Caller
 from answerback.api.descriptions import API_DOCS, ApiDocs
 from answerback.api.late_answers import response_tracker_of, send_response
-from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
+from answerback.api.operation import Api, Call
 from answerback.api.origin_guard import guard_route, refuse_cross_origin
 from answerback.api.problems import problem_middleware
-from answerback.api.routes import OPERATIONS, RECEIPT_KEYS
+from answerback.api.routes import all_operations
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
 from answerback.http.service_workers import service_worker_removal
+from answerback.ports.operation import SURFACE_ONLY, Operation
 from answerback_base.version import VERSION
 
 _WRONG_ROLE: Final = {
@@ -47,8 +48,9 @@ def build_local_app(
     app.on_response_prepare.append(_add_headers)
     app[ARRIVAL_TRACKER] = ArrivalTracker()
     required = api.tokens.required
-    app[API_DOCS] = ApiDocs(lambda: openapi.document(OPERATIONS, VERSION, tokens=required))
-    app.add_routes([_route(api, operation) for operation in OPERATIONS])
+    operations = all_operations()
+    app[API_DOCS] = ApiDocs(lambda: openapi.document(operations, VERSION, tokens=required))
+    app.add_routes([_route(api, operation) for operation in operations])
     app.add_routes(routes)
     app.add_routes([guard_route(page) if loopback else page for page in pages])
     return app
@@ -57,7 +59,7 @@ def build_local_app(
 def build_public_app(
     api: Api, *, pages: Iterable[web.RouteDef], hooks: Sequence[web.RouteDef]
 ) -> web.Application:
-    """Build the application of the public listener: for platforms, remote people, and whoever checks receipts.
+    """Build the application of the public listener: for platforms, remote people, and operations that are public.
 
     It has nothing else of the agents' API.
 
@@ -76,11 +78,12 @@ def build_public_app(
 
     app = web.Application(middlewares=[all_but_hooks])
     app.on_response_prepare.append(_add_headers)
-    app.add_routes([*hooks, *pages, _route(api, RECEIPT_KEYS)])
+    public = (_route(api, each) for each in all_operations() if each.public)
+    app.add_routes([*hooks, *pages, *public])
     return app
 
 
-def _route(api: Api, operation: Operation) -> web.RouteDef:
+def _route(api: Api, operation: Operation[Call]) -> web.RouteDef:
     async def handle(request: web.Request) -> web.StreamResponse:
         call = Call(api, request, *await _caller(api, request, operation))
         if call.guest is not None and not operation.guests:
@@ -93,7 +96,7 @@ def _route(api: Api, operation: Operation) -> web.RouteDef:
     return web.route(operation.method, operation.path, handle)
 
 
-async def _caller(api: Api, request: web.Request, operation: Operation) -> Caller:
+async def _caller(api: Api, request: web.Request, operation: Operation[Call]) -> Caller:
     if operation.roles is None:
         return Caller()
     if operation.roles == SURFACE_ONLY:

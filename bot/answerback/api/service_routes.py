@@ -6,7 +6,7 @@ from typing import Final
 
 from answerback.api import descriptions, export, health, key_proof, wire
 from answerback.api.metrics import CONTENT_TYPE
-from answerback.api.operation import ResponseSpec, get
+from answerback.ports.operation import ResponseSpec, get
 
 _BAD: Final = ResponseSpec("The query is malformed; `errors` says where.")
 

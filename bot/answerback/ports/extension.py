@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # commands that need no service import this module, too
     from answerback.ports.claims import Claim
     from answerback.ports.clock import Clock
     from answerback.ports.commands import Command
+    from answerback.ports.operation import ApiCall, Operation
     from answerback.ports.person_key import KeyHolderSource
     from answerback.ports.plugin import Finding
     from answerback.ports.push import NotifyingSurface
@@ -140,6 +141,12 @@ class Extension(ABC):
 
     def check(self, configured: Configured) -> None:  # noqa: B027 - few extensions have anything to check
         """Check the configuration; raises ConfigError if `open` would refuse it."""
+
+    def operations(self) -> Sequence[Operation[ApiCall]]:
+        """The operations that it adds to the API, also where the configuration does not use it; see `ApiCall.running`.
+
+        The API authenticates their callers, and describes them in its OpenAPI document."""
+        return ()
 
     @abstractmethod
     async def open(self, parts: ServiceParts) -> Running | None:

@@ -69,6 +69,7 @@ def _build_api(on: Foundation, built: BuiltService, background: Background) -> A
         enabled=service.rules.enabled,
         show_counts=lambda: background.message_sync.show_counts,
         replica=None if replica is None else replica.status,
+        extensions=built.extensions.running.values(),
         exported_rows=[table.name for table in row_tables() if table.exported],
     )
 

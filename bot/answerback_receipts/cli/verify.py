@@ -23,7 +23,7 @@ from answerback_agents.cli.output import (
 if TYPE_CHECKING:
     from answerback.ports.receipt_key import PublicKey
     from answerback.runtime.config import Settings
-    from answerback.service.receipts import ReceiptBody
+    from answerback_receipts.bodies import ReceiptBody
     from answerback_receipts.checks import ChainVerdict, Verdict
 
 

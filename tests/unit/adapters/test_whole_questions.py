@@ -14,7 +14,7 @@ import answerback_telegram.render
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import ENGLISH
 from answerback.core.view import View, view_of
-from answerback.service.receipt_payload import (
+from answerback_receipts.payload import (
     WHOLE_LABEL,
     WHOLE_LINES,
     WHOLE_OPTIONS,

@@ -11,9 +11,9 @@ from answerback.ports.receipt_key import PublicKey, SigningKey, new_private_key
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted
-from answerback.service.receipts import ReceiptBody, receipt_body
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
+from answerback_receipts.bodies import ReceiptBody, receipt_body
 from answerback_receipts.linker import ReceiptLinker
 from answerback_receipts.receipts import Receipts
 from tests.service_support import FakePage, FakeSurface, ManualClock, actor

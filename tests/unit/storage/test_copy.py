@@ -23,8 +23,9 @@ from answerback.ports.search import Search, split_words
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
-from answerback.service.receipts import ReceiptBody, consume
+from answerback.service.consumption import consume
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
+from answerback_receipts.bodies import ReceiptBody
 from answerback_receipts.checks import check, check_store
 from answerback_storage import rows
 from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint

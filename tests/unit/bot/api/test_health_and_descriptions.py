@@ -15,9 +15,9 @@ from pydantic import JsonValue
 
 from answerback.api import health, openapi
 from answerback.api.metrics import Metrics, ReplicaStatus
-from answerback.api.operation import ResponseSpec, post
-from answerback.api.routes import OPERATIONS
+from answerback.api.routes import all_operations
 from answerback.api.wire import ContextBody
+from answerback.ports.operation import ResponseSpec, post
 from answerback.ports.surface import Surface
 from answerback.service.question_routing import ToolRule
 from tests.unit.bot.api.conftest import Serve, Served
@@ -166,7 +166,7 @@ def test_a_request_body_is_documented_with_its_example() -> None:
 
 @pytest.mark.rule("API-2")
 def test_every_shape_that_the_description_refers_to_is_in_it() -> None:
-    document: Any = openapi.document(OPERATIONS, "1", tokens=True)
+    document: Any = openapi.document(all_operations(), "1", tokens=True)
     referred = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
     assert referred <= set(document["components"]["schemas"])
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from answerback.api.auth import AgentTokens
-from answerback.api.operation import AGENT_ONLY
-from answerback.api.routes import OPERATIONS
+from answerback.api.routes import all_operations
+from answerback.ports.operation import AGENT_ONLY
 from answerback.ports.person_key import hash_of, new_token
 from answerback.service.submission_request import Agent
 from tests.unit.adapters.web.reader import reader
@@ -103,7 +103,7 @@ async def test_a_surface_may_not_submit_or_withdraw(serve: Serve) -> None:
 
 @pytest.mark.rule("AUTH-8")
 async def test_a_persons_key_is_told_who_may_call(serve: Serve) -> None:
-    agents = [(one.method, one.path) for one in OPERATIONS if one.roles == AGENT_ONLY]
+    agents = [(one.method, one.path) for one in all_operations() if one.roles == AGENT_ONLY]
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
         for method, path in [*agents, ("POST", "/mcp"), ("POST", "/hooks/claude")]:

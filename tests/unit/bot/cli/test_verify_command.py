@@ -16,7 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
-from answerback.service.receipts import consume
+from answerback.service.consumption import consume
 from answerback_agents.cli import main
 from answerback_postgres.store import PostgresStore
 from answerback_receipts.key_file import ReceiptKeyFile

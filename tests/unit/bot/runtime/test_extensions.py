@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import web
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
+from answerback.api import openapi
+from answerback.api.routes import all_operations
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change
 from answerback.core.errors import ConfigError, InvalidCallError
@@ -19,11 +21,13 @@ from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, Extension, Running, ServiceParts
 from answerback.ports.extension_rows import NO_ROWS, NewRow, Rows, RowTable
 from answerback.ports.installed_extensions import installed_extensions
+from answerback.ports.operation import ApiCall, Operation, ResponseSpec, get
+from answerback.ports.person_key import hash_of
 from answerback.ports.plugin import Finding
 from answerback.ports.settings_tables import Table
 from answerback.runtime.app import RunningService, run_service
 from answerback.runtime.config import settings_type
-from answerback.service.submission_request import read_submission
+from answerback.service.submission_request import Agent, read_submission
 from answerback_testing.chosen_extensions import only_extensions
 from tests.person_keys import bearer
 from tests.service_support import actor
@@ -38,10 +42,30 @@ _CALL: dict[str, JsonValue] = {
 }
 
 
+_AGENTS = {name: {"token_hash": hash_of(name)} for name in ("one", "two")}
+
+
 class TallySettings(Table):
     """The table of the extension."""
 
     counts: bool = True
+    runs: bool = True
+
+
+class TallyBody(BaseModel):
+    """How often an ask is counted."""
+
+    count: int
+
+
+async def _count_ask(call: ApiCall) -> web.Response:
+    ask = await call.ask()
+    return web.json_response({"count": len(await call.store.rows.of_ask("tally", ask.id))})
+
+
+async def _count_all(call: ApiCall) -> web.Response:
+    tally = call.running(RunningTally)
+    return web.json_response(None if tally is None else len(await call.store.rows.list("tally")))
 
 
 class Tally(Extension):
@@ -56,8 +80,21 @@ class Tally(Extension):
         if not configured.table.counts and configured.agent_secrets is not None:
             raise ConfigError("tally.counts: agents with tokens are always counted")
 
+    def operations(self) -> Sequence[Operation[ApiCall]]:
+        return (
+            get(
+                "tallyOfAsk",
+                "/v1/asks/{id}/tally",
+                "Count an ask",
+                _count_ask,
+                {200: ResponseSpec("How often it is counted.", TallyBody)},
+                after="record",
+            ),
+            get("tallyAll", "/tally.json", "Count all", _count_all, {}, roles=None, public=True),
+        )
+
     async def open(self, parts: ServiceParts) -> Running | None:
-        return RunningTally(parts)
+        return RunningTally(parts) if parts.configured.table.runs else None
 
     async def findings(self, configured: Configured) -> AsyncIterator[Finding]:
         yield Finding("tally", None if configured.table.counts else "nothing is counted")
@@ -188,3 +225,81 @@ async def test_what_an_extension_brings_is_part_of_the_service(tmp_path: Path) -
             assert up.reloader.update_from(off) == []
             await _answered(up)
             assert len(await up.service.store.rows.list("tally")) == 1
+
+
+@pytest.mark.rule("PLUGIN-8", "API-2")
+async def test_an_operation_of_an_extension_is_served_described_and_checked_like_any_other(
+    tmp_path: Path,
+) -> None:
+    with only_extensions([], Tally()):
+        tables = _tables(tmp_path, agents=_AGENTS, public={"port": 0})
+        del tables["callbacks"]
+        async with (
+            run_service(settings_type().model_validate(tables)) as up,
+            aiohttp.ClientSession(headers={"Authorization": "Bearer one"}) as http,
+        ):
+            body = read_submission(_CALL)
+            ask = (await up.service.submit(body, agent=Agent("one"))).ask
+            await up.service.act(ask.id, Answer(value=True), actor("ann", "web"))
+            path = f"{up.api_url}/v1/asks/{ask.id}/tally"
+            async with http.get(path) as response:
+                assert await response.json() == {"count": 1}
+            others = {"Authorization": "Bearer two"}, {"Authorization": "Bearer no agent's"}
+            for headers, status in zip(others, (404, 401), strict=True):
+                async with http.get(path, headers=headers) as response:
+                    assert response.status == status
+            async with http.get(f"{path}?wrong=1") as response:
+                assert response.status == 400
+            for listener in (up.api_url, up.public_url):
+                async with http.get(f"{listener}/tally.json", headers={}) as response:
+                    assert await response.json() == 1
+            async with http.get(f"{up.public_url}/v1/asks/{ask.id}/tally") as response:
+                assert response.status == 404
+            async with http.get(f"{up.api_url}/openapi.json") as response:
+                document = await response.json()
+    ids = [each["operationId"] for path in document["paths"].values() for each in path.values()]
+    assert ids[ids.index("record") + 1] == "tallyOfAsk"
+    assert ids[-1] == "tallyAll"
+    assert "receipt" not in ids, "that extension is not installed"
+    assert "TallyBody" in document["components"]["schemas"]
+
+
+@pytest.mark.rule("PLUGIN-8")
+async def test_an_operation_is_there_where_the_configuration_does_not_use_its_extension(
+    tmp_path: Path,
+) -> None:
+    with only_extensions([], Tally()):
+        tables = _tables(tmp_path, tally={"runs": False})
+        del tables["callbacks"]
+        async with (
+            run_service(settings_type().model_validate(tables)) as up,
+            aiohttp.ClientSession(up.api_url) as http,
+            http.get("/tally.json") as response,
+        ):
+            assert await response.json() is None
+
+
+@pytest.mark.rule("PLUGIN-8")
+@pytest.mark.parametrize(("taken", "path"), [("get", "/tally"), ("new", "/v1/asks/{ask}")])
+def test_an_operation_that_there_is_already_is_refused(taken: str, path: str) -> None:
+    class Clash(Tally):
+        name = "clash"
+
+        def operations(self) -> Sequence[Operation[ApiCall]]:
+            return (get(taken, path, "Count", _count_all, {}),)
+
+    with (
+        only_extensions([], Clash()),
+        pytest.raises(ConfigError, match=rf"'clash' has the operation {taken} .* there is get "),
+    ):
+        all_operations()
+
+
+def test_operations_of_extensions_have_their_places_and_names_in_the_description() -> None:
+    document: Any = openapi.document(all_operations(), "1", tokens=True)
+    ids = [each["operationId"] for path in document["paths"].values() for each in path.values()]
+    first = ids.index("record")
+    expected = ["record", "receipt", "consume", "receiptKeys", "deliveries"]
+    assert ids[first : first + 5] == expected
+    body = document["components"]["schemas"]["ReceiptBody"]["properties"]["link"]
+    assert "answerback__service__receipts__LinkBody" in json.dumps(body)

@@ -18,7 +18,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted
-from answerback.service.receipts import consume, is_allowed
+from answerback.service.consumption import consume, is_allowed
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback_receipts.checks import check, check_store
 from answerback_storage.sqlite.store import SqliteStore

@@ -14,7 +14,10 @@ from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor
-from answerback.service.receipt_payload import (
+from answerback.service.submission_request import Agent, Route, Routes, Submission
+from answerback_receipts import receipts as module
+from answerback_receipts.checks import check, check_store
+from answerback_receipts.payload import (
     VERSION,
     WHOLE_LABEL,
     WHOLE_LINES,
@@ -22,9 +25,6 @@ from answerback.service.receipt_payload import (
     WHOLE_UNITS,
     payload_of,
 )
-from answerback.service.submission_request import Agent, Route, Routes, Submission
-from answerback_receipts import receipts as module
-from answerback_receipts.checks import check, check_store
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.receipt_support import APPROVAL, Signed
 

@@ -19,8 +19,8 @@ from answerback.core.walker import Source
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor
+from answerback.service.consumption import consume, is_allowed
 from answerback.service.question_routing import Rules
-from answerback.service.receipts import consume, is_allowed
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from answerback_receipts.checks import check, check_store
