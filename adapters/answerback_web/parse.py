@@ -31,7 +31,7 @@ from answerback.core.actions import (
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
@@ -50,7 +50,7 @@ from answerback.core.view import view_of
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_spec import Entry, plan_form
 from answerback.presentation.form_values import FormValues, read_fields, read_grant
-from answerback_web import limits
+from answerback_web import limits, plan_comments
 from answerback_web.form_inputs import BOOLEAN_VALUES
 
 OTHER = "other"
@@ -183,7 +183,8 @@ def typed_texts(post: Post) -> tuple[str, ...]:
     """Return the texts a person typed into a page, whichever question it showed."""
     names = [name for name in post.fields if name in _TEXT_FIELDS]
     names += [name for name in post.fields if _FIELD.fullmatch(name)]
-    texts = [post.first(name) for name in names]
+    texts = [plan_comments.with_comments(_comments(post), "")]
+    texts += [post.first(name) for name in names]
     return tuple(
         t for t in texts if not is_blank(t) and not t.isdecimal() and t not in BOOLEAN_VALUES
     )
@@ -218,6 +219,44 @@ def action_without_input(post: Post) -> Action | TryAgain | RevokeGrant | None:
 
 def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
     """Interpret a post to the page of ``ask``; the caller has to compare the post's revision."""
+    meaning = _meaning(post, ask, labels)
+    comments = _comments(post)
+    return _with_comments(meaning, comments, post, ask, labels) if comments else meaning
+
+
+def _comments(post: Post) -> tuple[plan_comments.Comment, ...]:
+    return plan_comments.comments_of(post.first(plan_comments.FIELD))
+
+
+def _with_comments(
+    meaning: PostMeaning,
+    comments: tuple[plan_comments.Comment, ...],
+    post: Post,
+    ask: Ask,
+    labels: Labels,
+) -> PostMeaning:
+    """Send the comments on a plan's lines along with a decision about it, in the place that it has for words."""
+    match meaning:
+        case Reply():
+            return Reply(text=plan_comments.with_comments(comments, meaning.text or ""))
+        case Object():
+            return Object(text=plan_comments.with_comments(comments, meaning.text or ""))
+        case Other():
+            return replace(meaning, text=plan_comments.with_comments(comments, meaning.text))
+        case Answer():
+            question = _question_at(post.first("at"), ask)
+            said = plan_comments.with_comments(comments, meaning.note or "")
+            if question is None or question.notes:
+                return replace(meaning, note=said)
+            if question.kind_of(meaning.value) is OptionKind.DENY:
+                return Reply(text=said)
+            deny = labels.reply_and_end(deny=True, plan=True)[0]
+            return _invalid("takes_no_note", labels.comments_not_taken.format(deny=deny))
+        case _:
+            return meaning
+
+
+def _meaning(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
     do = post.do
     match do:
         case (

@@ -29,7 +29,14 @@ from answerback.presentation.form_spec import Entry, field_index, native_fields,
 from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
 from answerback_base.sanitize import one_line, visible
-from answerback_web import form_inputs, limits, parse, people_text, question_context
+from answerback_web import (
+    form_inputs,
+    limits,
+    parse,
+    people_text,
+    plan_comments,
+    question_context,
+)
 from answerback_web.form_inputs import Input
 from answerback_web.parse import PageAction, Post, parse_entries
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
@@ -125,6 +132,8 @@ class AskPage:
     """Changes when another question is shown, or the same one again."""
     has_unsaved_input: bool
     """Whether it shows input that is not stored anywhere."""
+    comments: str
+    """What was written beside the lines of a plan, as its field holds it."""
     ask_back: str
     """The text in the box for asking back."""
     hand_over: str
@@ -223,6 +232,7 @@ def ask_page(
         asides=question_context.render_asides(view, labels),
         walk_revision=walk_revision(ask),
         has_unsaved_input=post is not None,
+        comments=post.first(plan_comments.FIELD) if post else "",
         ask_back=post.first("ask_back") if post else "",
         hand_over=post.first("hand_over") if post else "",
         takers=None if view.takers is None else tuple((each, "") for each in view.takers),

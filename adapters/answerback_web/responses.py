@@ -52,6 +52,7 @@ _TYPES: Final = {
     "channel.js": "text/javascript",
     "undo.js": "text/javascript",
     "rows.js": "text/javascript",
+    "comments.js": "text/javascript",
     "drafts.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",

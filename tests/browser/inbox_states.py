@@ -121,6 +121,15 @@ async def with_message(page: Page, there: Site) -> None:
     await page.locator("#reply").fill("Use a branch instead.")
 
 
+async def commented(page: Page, there: Site) -> None:
+    """Comment on two lines of a plan."""
+    await page.goto(there.page(await permission(there, ("ExitPlanMode", {"plan": PLAN}))))
+    await settled(page)
+    for line, text in (("Fill it", "At night."), ("Read from it", "In two releases.")):
+        await page.locator("#context [data-line]", has_text=line).click()
+        await page.keyboard.type(text)
+
+
 async def question_beside_others(page: Page, there: Site) -> None:
     """Open a question in the inbox."""
     await permission(there, EDIT, agent="ann-laptop")
@@ -136,6 +145,7 @@ INBOX_STATES: Final[dict[str, Shown]] = {
     "a command with all ways": opened("git push", more=True),
     "a change opened in the inbox": opened("billing.py"),
     "a plan opened in the inbox": opened("Approve this plan?"),
+    "comments on a plan": commented,
     "a new file opened in the inbox": opened("backup.tf"),
     "a question opened in the inbox": question_beside_others,
     "ticked": ticked,

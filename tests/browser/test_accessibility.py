@@ -56,9 +56,9 @@ AXE: Final = "axe.run({resultTypes: ['violations'], selectors: false})"
 CONTROLS: Final = """Array.from(document.querySelectorAll(
     "a[href], button, input:not([type=hidden]), textarea, select, summary, [tabindex='0']"))
     .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.closest("[inert]")
-        && !each.matches("input[type=radio]")
+        && !each.matches("input[type=radio], .comment-on[tabindex='-1']")
         && (!document.querySelector("dialog[open]") || each.closest("dialog")))"""
-"""What can be reached by Tab; arrow keys move between radio buttons."""
+"""What can be reached by Tab; arrow keys move between radio buttons, and between the lines of a plan."""
 HAS_VISIBLE_FOCUS: Final = """(() => {
     const on = document.activeElement;
     if (on.matches("body, [tabindex='-1']") || !on.matches(":focus-visible")) return true;

@@ -37,8 +37,9 @@ const drafts = (() => {
       if (!control) continue;
       if (value === null) control.value = state;
       else control.checked = state;
-      if (value === null && state) for (let at = control.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+      if (value === null && state && !control.hidden) for (let at = control.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
     }
+    planComments.show();
   }
 
   async function save() {

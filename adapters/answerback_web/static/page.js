@@ -190,7 +190,10 @@
     event.preventDefault();
     const isElsewhere = event.button > 0 || event.ctrlKey || event.metaKey || event.shiftKey;
     if (isElsewhere && (await channel.isThere(pair()))) window.open(url.href, "_blank", "noopener");
-    else if (!isElsewhere && (await visit(channel.addressOf(url))) === null) offerAgain(url.href);
+    if (isElsewhere) return;
+    const typed = link.matches(".moved") && form() ? typedTexts(form()) : [];
+    if ((await visit(channel.addressOf(url))) === null) offerAgain(url.href);
+    else showTyped(typed);
   }
 
   // Says that the service cannot be reached, beside a link to try again.
@@ -245,6 +248,7 @@
     const link = document.createElement("a");
     link.href = canProve ? channel.urlOf(address).href : location.href;
     link.textContent = document.body.dataset.show;
+    link.className = "moved";
     tell(document.body.dataset.moved, link);
   }
 
@@ -291,6 +295,7 @@
 
   // The control in the new form that corresponds to one in the old form.
   function counterpart(control, newForm) {
+    if (control.matches(".note-on textarea")) return document.getElementById(control.id);
     if (!newForm || !control.name) return undefined;
     const exact = control.matches("[type=radio], [type=checkbox], button");
     return Array.from(newForm.elements).find((e) => e.name === control.name && (!exact || e.value === control.value));
@@ -324,11 +329,31 @@
     }
   }
 
+  // What was written into a form that is gone, so that it can be copied.
+  function typedTexts(current) {
+    const inputs = Array.from(current.elements).filter((each) => each.name && !each.hidden && each.matches("textarea, input[type=text]"));
+    const typed = inputs.filter((each) => each.value !== each.defaultValue && each.value.trim());
+    return [...planComments.texts(), ...typed.map((each) => each.value)];
+  }
+
+  // Shows texts that nothing was done with above the page that took the place of theirs.
+  function showTyped(texts) {
+    const card = document.querySelector("main .card");
+    if (!texts.length || !card) return;
+    const shown = document.createElement("div");
+    const title = document.createElement("p");
+    title.append(Object.assign(document.createElement("strong"), { textContent: document.getElementById("main").dataset.entered }));
+    const quotes = texts.map((text) => Object.assign(document.createElement("blockquote"), { className: "text", textContent: text }));
+    shown.className = "summary";
+    shown.append(title, ...quotes);
+    card.prepend(shown);
+  }
+
   // The text of an element, without what is folded: it can be opened, and repeats what is said.
   function read(element) {
     const copy = element.cloneNode(true);
     const isHead = copy.matches(".asks");
-    for (const unread of copy.querySelectorAll(isHead ? "time" : "details:not([open])")) unread.remove();
+    for (const unread of copy.querySelectorAll(isHead ? "time" : "details:not([open]), .note-on")) unread.remove();
     return copy.textContent;
   }
 
@@ -354,6 +379,7 @@
   function prepare() {
     settle();
     cutTallBoxes(document.getElementById("main"));
+    planComments.prepare();
     undo.prepare();
     drafts.prepare();
     for (const time of document.querySelectorAll("time")) {

@@ -243,6 +243,12 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     """Followed by its number."""
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
+    comment_hint: str = "Press a line of the plan to comment on it."
+    comment_on: str = "Comment on: {line}"
+    comment_remove: str = "Remove the comment"
+    comments: str = "Comments: {count}. They go with your decision."
+    comments_deny: str = "Comments: {count}. Only {deny} sends them."
+    comments_not_taken: str = "Your comments cannot go with this. Remove them, or press {deny}."
     share_title: str = "Share"
     share: str = "Read-only link: anyone who has it can read this, but not answer"
     share_without_script: str = (

@@ -69,8 +69,9 @@ def test_every_request_of_a_script_is_listed_with_what_it_states(name: str) -> N
     )
 
 
-def test_what_keeps_drafts_requests_nothing() -> None:
-    assert REQUESTING.search(_script("drafts.js")) is None
+@pytest.mark.parametrize("name", ["drafts.js", "rows.js", "comments.js"])
+def test_what_keeps_what_is_typed_requests_nothing(name: str) -> None:
+    assert REQUESTING.search(_script(name)) is None
 
 
 def test_forms_are_submitted_by_the_browser_only_where_nothing_can_be_proved() -> None:
