@@ -16,63 +16,38 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 import secrets
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from http import HTTPStatus
 from typing import Final, Self, Unpack
 from urllib.parse import quote, urlencode
 
 import aiohttp
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
+from answerback_client.connection import Retries, ServiceConnection, parse_response
 from answerback_client.models import (
     OBJECT,
     Answers,
     Ask,
     AskedBackError,
     ClientError,
-    EndedError,
     Envelope,
-    InvalidCallError,
     Json,
-    NotFoundError,
-    RefusedError,
     StaleError,
     StillOpenError,
     TooManyAsksError,
-    UnauthorizedError,
     UnreachableError,
-    reason_of,
 )
-from answerback_client.token_proof import MAX_PROOF, TokenChallenge, is_provable, is_unknown
 
 _LONG_POLL: Final = 60.0
 """Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
-_CHALLENGE_TIMEOUT: Final = aiohttp.ClientTimeout(total=10)
 _LONG_POLL_GRACE: Final = 15.0
 _ACKNOWLEDGE_TIMEOUT: Final = 5.0
 """Seconds for which an outcome is held back to acknowledge it."""
-_FIRST_PAUSE: Final = 0.25
-_LONGEST_PAUSE: Final = 10.0
 PATIENCE: Final = 600.0
 """Seconds for which calls to a service that is down are retried before that is an error."""
-_REFUSALS: Final = {
-    401: UnauthorizedError,
-    403: UnauthorizedError,
-    404: NotFoundError,
-    409: StaleError,
-    410: EndedError,
-    422: InvalidCallError,
-    429: TooManyAsksError,
-}
-
-
-class _UnprovedError(UnreachableError):
-    """The call was not sent, because the listener did not prove that it knows the token."""
 
 
 class AsyncClient:
@@ -99,13 +74,9 @@ class AsyncClient:
         acknowledges: bool = True,
         token_name: str = "this token",
     ) -> None:
-        self.url = url.rstrip("/")
-        self._proved_token = token if token and is_provable(token) else None
-        self._token_name = token_name
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._connection = ServiceConnection(url, token, http=http, token_name=token_name)
+        self.url = self._connection.url
         self._acknowledges = acknowledges
-        self._http = http
-        self._owns_http = http is None
         self._patience = patience
 
     async def __aenter__(self) -> Self:
@@ -116,9 +87,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Close the client's own session."""
-        if self._http is not None and self._owns_http:
-            await self._http.close()
-            self._http = None
+        await self._connection.close()
 
     async def ask(
         self,
@@ -328,101 +297,29 @@ class AsyncClient:
             RefusedError: the service refused the call; one of its subclasses.
             UnreachableError: the service has not answered for longer than the client's patience.
         """
-        until = time.monotonic() + self._patience
-        failures, lost = 0, False
+        retries = Retries(self._patience)
         while True:
             try:
                 return await self._call_once(method, path, json, headers or {})
             except (UnreachableError, TooManyAsksError) as error:
-                pause = _pause_after(failures)
-                failures += 1
-                if isinstance(error, TooManyAsksError):
-                    pause = max(pause, error.retry_after)
-                else:
-                    unsent = isinstance(error, _UnprovedError) or isinstance(
-                        error.__cause__, aiohttp.ClientConnectorError
-                    )
-                    lost = error.may_have_acted = lost or (method != "GET" and not unsent)
-                if not repeat or time.monotonic() + pause > until:
-                    raise
-            await asyncio.sleep(pause)
+                await retries.pause_after(error, changes=method != "GET", repeat=repeat)
 
     async def _call_once(
         self, method: str, path: str, body: object, headers: Mapping[str, str]
     ) -> Json:
-        await self.prove_listener()
-        headers = {"Prefer": "acknowledge", **self._headers, **headers}
-        if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
-            propagate.inject(headers)  # the caller is traced: its trace continues in the service
-        try:
-            async with self._session().request(
-                method,
-                self.url + path,
-                json=body,
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=_LONG_POLL + _LONG_POLL_GRACE),
-                allow_redirects=False,
-            ) as response:
-                raw = await response.read()
-                status, retry_after = response.status, response.headers.get("Retry-After", "")
-                outcomes = response.headers.get("Answerback-Outcomes")
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            raise self._invalid_address() from error
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise UnreachableError(self._why_unreachable(error)) from error
+        headers = {"Prefer": "acknowledge", **headers}
+        async with self._connection.request(
+            method, path, body=body, headers=headers, timeout=_LONG_POLL + _LONG_POLL_GRACE
+        ) as response:
+            raw = await response.read()
+        outcomes = response.headers.get("Answerback-Outcomes")
         if outcomes and self._acknowledges:
             await self._acknowledge_read(outcomes.split(","))
-        try:
-            return _parse_response(self.url, status, raw)
-        except TooManyAsksError as error:
-            error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
-            raise
-
-    def _session(self) -> aiohttp.ClientSession:
-        if self._http is None:
-            self._http = aiohttp.ClientSession()
-        return self._http
+        return parse_response(response, self.url, raw)
 
     async def prove_listener(self) -> None:
-        """Make the listener prove that it knows the token, if there is one: every call does, before it sends that.
-
-        Raises:
-            UnauthorizedError: it says that it is the service, and has no such token.
-            UnreachableError: it does not, like a service that is away: another program may have its port for a while.
-        """
-        if self._proved_token is None:
-            return
-        challenge = TokenChallenge(self._proved_token)
-        try:
-            async with self._session().get(
-                f"{self.url}/v1/proof",
-                params=challenge.query,
-                timeout=_CHALLENGE_TIMEOUT,
-                allow_redirects=False,
-            ) as response:
-                body = await response.content.read(MAX_PROOF)
-                status = response.status
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            raise self._invalid_address() from error
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _UnprovedError(self._why_unreachable(error)) from error
-        if challenge.is_proved_by(body):
-            return
-        if is_unknown(status, body):
-            detail = f"No agent has {self._token_name}."
-            raise UnauthorizedError(HTTPStatus.UNAUTHORIZED, {"detail": detail})
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise _UnprovedError(f"{self.url} answered HTTP {status}.")
-        raise _UnprovedError(
-            f"Cannot reach Answerback at {self.url}: the program there did not prove that it knows {self._token_name}, "
-            "and did not get it."
-        )
-
-    def _invalid_address(self) -> ClientError:
-        return ClientError(f"{self.url} is not a valid Answerback address. Use http://host:port.")
-
-    def _why_unreachable(self, error: Exception) -> str:
-        return f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
+        """Make the listener prove that it knows the token; see `ServiceConnection.prove_listener`."""
+        await self._connection.prove_listener()
 
     async def _acknowledge_read(self, ask_ids: Sequence[str]) -> None:
         """Acknowledge outcomes once, as their caller waits for them: if that fails, they come again."""
@@ -431,32 +328,9 @@ class AsyncClient:
                 await self._call_once("POST", "/v1/acknowledgements", {"asks": ask_ids}, {})
 
 
-def _pause_after(failures: int) -> float:
-    """Seconds until the next try, random so that clients that failed together do not retry together."""
-    grown: float = _FIRST_PAUSE * 2.0 ** min(failures, 10)
-    return min(grown, _LONGEST_PAUSE) * random.uniform(1.0, 1.25)
-
-
 def _path(ask_id: str, part: str = "") -> str:
     return f"/v1/asks/{quote(ask_id, safe='')}{part}"
 
 
 def _without_none(fields: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _parse_response(url: str, status: int, raw: bytes) -> Json:
-    try:
-        body = OBJECT.validate_json(raw)
-    except ValidationError:
-        body = None
-    if status >= 500:
-        raise UnreachableError(f"{url} answered HTTP {status}.")
-    if body is None:
-        raise ClientError(f"The server at {url} is not Answerback (HTTP {status}, no JSON object).")
-    if status >= 400:
-        # A 409 without an ask has another cause, such as erasing an ask that is still open.
-        is_specific = status != HTTPStatus.CONFLICT or "revision" in body
-        kind = _REFUSALS.get(status, RefusedError) if is_specific else RefusedError
-        raise kind(status, body)
-    return body

@@ -156,7 +156,7 @@ AGENTS = (
     Mutant(f"{_SERVICE}/late_answers.py", "self._stop_awaiting(ask_ids)", "pass", _LATE),
     # Tokens: sent only to a program that knows them.
     Mutant(
-        "bot/answerback_client/async_client.py",
+        "bot/answerback_client/connection.py",
         "if challenge.is_proved_by(body):",
         "if True:",
         (f"{_UNIT}/hooks/test_impostors.py",),

@@ -37,15 +37,14 @@ def command(
     """
     import asyncio
 
-    from answerback.mcp.client_backend import serve_on_streams
-    from answerback.mcp.server import CallOptions
+    from answerback.mcp.stdio_relay import RelayOptions, serve_on_streams
     from answerback.mcp.tools import parse_asking_tools
     from answerback.runtime import logs
     from answerback_agents.cli.service_address import resolve_url
 
     logs.configure_logging("warning", None)
     try:
-        offered = parse_asking_tools(tools)
+        parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    asyncio.run(serve_on_streams(resolve_url(url), token, CallOptions(offered, wait, to)))
+    asyncio.run(serve_on_streams(resolve_url(url), token, RelayOptions(tools, wait, to)))

@@ -1,10 +1,10 @@
-"""The backend of the MCP tools: asks as JSON, from the service in this process or from one that runs elsewhere."""
+"""The asks behind the MCP tools, as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -85,45 +85,9 @@ class LateAnswerBatch:
     next: int | None
 
 
-class AskBackend(Protocol):
-    """Access to asks on behalf of one agent."""
-
-    async def enabled(self, dialects: Collection[str]) -> Collection[str]: ...
-
-    async def submit(self, asking: AskToolCall) -> AskJson:
-        """Submit a call and return the new ask.
-
-        Raises:
-            AskRefusedError: the call is refused.
-        """
-
-    async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
-        """Return the current ask, or None if the agent has none with this id.
-
-        Args:
-            reported: whether the outcome counts as reported to the agent; if not, it can still be a late answer.
-        """
-
-    async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
-        """Wait until the ask has ended or the time is over; return its current state."""
-
-    async def explain(self, ask_id: str, text: str) -> AskJson | None:
-        """Add an explanation below the ask's question; an ask that has ended is returned unchanged.
-
-        Raises:
-            AskRefusedError: the explanation is refused.
-        """
-
-    async def withdraw(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
-        """Withdraw the ask; one that has ended is returned unchanged. For ``reported`` see `get`."""
-
-    async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
-        """Return unreported outcomes of the asks in a conversation or, for None, of those without one."""
-
-
 @dataclass(frozen=True, slots=True)
-class ServiceBackend(AskBackend):
-    """The backend for the service in this process, on behalf of one agent."""
+class AskBackend:
+    """Access to asks on behalf of one agent."""
 
     service: Service
     callers: Callers
@@ -135,6 +99,11 @@ class ServiceBackend(AskBackend):
         return {dialect for dialect in dialects if self.service.rules.enabled(dialect)}
 
     async def submit(self, asking: AskToolCall) -> AskJson:
+        """Submit a call and return the new ask.
+
+        Raises:
+            AskRefusedError: the call is refused.
+        """
         try:
             body = read_submission(asking.body())
             submitted = await self.callers.submit(self.service, body, self.agent, asking.key)
@@ -145,6 +114,11 @@ class ServiceBackend(AskBackend):
         return self._report(submitted.ask)
 
     async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
+        """Return the current ask, or None if the agent has none with this id.
+
+        Args:
+            reported: whether the outcome counts as reported to the agent; if not, it can still be a late answer.
+        """
         ask = await self._own(ask_id)
         if ask is None:
             return None
@@ -152,6 +126,7 @@ class ServiceBackend(AskBackend):
         return self._json(ask, reported=reported)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
+        """Wait until the ask has ended or the time is over; return its current state."""
         ask = await self._own(ask_id)
         if ask is not None and self.tracker is not None:
             self.tracker.hold_back(ask)
@@ -159,6 +134,11 @@ class ServiceBackend(AskBackend):
         return None if ask is None else self._report(ask)
 
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
+        """Add an explanation below the ask's question; an ask that has ended is returned unchanged.
+
+        Raises:
+            AskRefusedError: the explanation is refused.
+        """
         ask = await self._own(ask_id)
         if ask is None:
             return None
@@ -168,6 +148,7 @@ class ServiceBackend(AskBackend):
         return self._report(result.ask or ask)
 
     async def withdraw(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
+        """Withdraw the ask; one that has ended is returned unchanged. For ``reported`` see `get`."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
@@ -175,6 +156,7 @@ class ServiceBackend(AskBackend):
         return self._json(result.ask or ask, reported=reported)
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
+        """Return unreported outcomes of the asks in a conversation or, for None, of those without one."""
         name = self.agent.name if self.agent else None
         late_answers = await self.service.late_answer_tracker.list_unseen(
             name, conversation or "", after, _MAX_LATE_ANSWERS

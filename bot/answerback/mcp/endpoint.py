@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.mcp.backend import AskBackend, ServiceBackend
+from answerback.mcp.backend import AskBackend
 from answerback.mcp.cancellation import (
     CANCELLED,
     SESSION_HEADER,
@@ -135,7 +135,7 @@ class McpEndpoint:
 
     def _backend_of(self, ctx: Context) -> AskBackend:
         handled = _handled(ctx)
-        return ServiceBackend(self.service, self.callers, handled.agent, handled.call.tracker)
+        return AskBackend(self.service, self.callers, handled.agent, handled.call.tracker)
 
 
 def _handled(ctx: Context) -> _Request:

@@ -1,6 +1,6 @@
 """The MCP server: tools over a backend, bounded waits with progress, and results in words for the model.
 
-It has no transport: `answerback.mcp.endpoint` mounts it, `answerback mcp` runs it on standard input and output.
+It has no transport: `answerback.mcp.endpoint` mounts it. `answerback.mcp.stdio_relay` relays to it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -92,6 +92,7 @@ class CallOptions:
 
 
 OptionsSource = Callable[[Context], CallOptions]
+ListTools = Callable[[Context, PaginatedRequestParams], Awaitable[ListToolsResult | tasks.Json]]
 
 
 def build_mcp_server(
@@ -108,16 +109,39 @@ def build_mcp_server(
         progress: seconds between two progress notifications.
     """
     calls = _Calls(backend_of, options_of, progress)
+    server = new_mcp_server(calls.list_tools)
+    server.add_request_handler("tools/call", CallToolRequestParams, calls.call_tool)
+    tasks.register_tasks(server, backend_of)
+    return server
+
+
+def new_mcp_server(list_tools: ListTools) -> Server[dict[str, object]]:
+    """Make a server that says what ours says of itself, and lists tools."""
     server: Server[dict[str, object]] = Server(
         "answerback",
         version=VERSION,
         title="Answerback",
         instructions=_INSTRUCTIONS,
-        on_list_tools=calls.list_tools,
     )
-    server.add_request_handler("tools/call", CallToolRequestParams, calls.call_tool)
-    tasks.register_tasks(server, backend_of)
+    server.add_request_handler("tools/list", PaginatedRequestParams, list_tools)
+    server.extensions[tasks.EXTENSION] = {}
     return server
+
+
+def define_tools(
+    offered: Sequence[tools.AskingTool], wait: float, enabled: Collection[str] | None = None
+) -> ListToolsResult:
+    """Define the tools for a client.
+
+    Args:
+        offered: the asking tools.
+        wait: maximum seconds that a call waits.
+        enabled: the dialects that a call may have; None: any.
+    """
+    definitions = [
+        tool.definition(tool.dialects if enabled is None else enabled, wait) for tool in offered
+    ]
+    return ListToolsResult(tools=[*filter(None, definitions), *tools.follow_up_tools(wait)])
 
 
 @dataclass(frozen=True)
@@ -126,16 +150,12 @@ class _Calls:
     options_of: OptionsSource
     progress: float
 
-    async def list_tools(
-        self, ctx: Context, _params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+    async def list_tools(self, ctx: Context, _params: PaginatedRequestParams) -> ListToolsResult:
         """List the tools that are offered and enabled."""
         options = self.options_of(ctx)
         dialects = {dialect for tool in options.offered for dialect in tool.dialects}
         enabled = await self.backend_of(ctx).enabled(dialects)
-        definitions = [tool.definition(enabled, options.wait) for tool in options.offered]
-        follow_up = tools.follow_up_tools(options.wait)
-        return ListToolsResult(tools=[*filter(None, definitions), *follow_up])
+        return define_tools(options.offered, options.wait, enabled)
 
     async def call_tool(
         self, ctx: Context, params: CallToolRequestParams

@@ -8,7 +8,7 @@ https://modelcontextprotocol.io/seps/2663-tasks-extension
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,9 +65,16 @@ def task_created_result(ask: AskJson) -> Json:
     return {"resultType": "task", **_task(ask)}
 
 
+METHODS: Final[Mapping[str, type[TaskParams]]] = {
+    "tasks/get": TaskParams,
+    "tasks/update": UpdateParams,
+    "tasks/cancel": TaskParams,
+}
+"""The extension's methods, with their parameters."""
+
+
 def register_tasks(server: Server[dict[str, object]], backend_of: BackendFactory) -> None:
     methods = _Methods(backend_of)
-    server.extensions[EXTENSION] = {}
     server.add_request_handler("tasks/get", TaskParams, methods.get)
     server.add_request_handler("tasks/update", UpdateParams, methods.update)
     server.add_request_handler("tasks/cancel", TaskParams, methods.cancel)

@@ -324,7 +324,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     public = {name for name in vars(answerback_client) if not name.startswith("_")}
     assert public - {
         "async_client",
-        "backoff",
+        "connection",
         "models",
         "sync_client",
         "token_proof",

@@ -7,14 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client as McpClient
 
-from answerback.mcp.client_backend import ClientBackend
-from answerback.mcp.server import build_mcp_server
-from answerback_client import AsyncClient
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.mcp.test_late_answers_mcp import check
-from tests.unit.bot.mcp.test_mcp import GO, client, text
+from tests.unit.bot.mcp.test_mcp import GO, client, relayed, text
 
 CODEX: Json = {"questions": [{"title": "Which database?", "options": ["Postgres", "SQLite"]}]}
 
@@ -99,11 +95,9 @@ async def test_over_mcp_a_model_asks_and_continues(service: Served) -> None:
         assert (await check(mcp))["answers"] == []
         (given,) = (await check(mcp, conversation="c1"))["answers"]
         assert given["structured"] == {"answer_type": "boolean", "answer": False}
-    async with AsyncClient(service.url) as http:
-        backend = ClientBackend(http)
-        async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
-            again = await mcp.call_tool("ask_user", {**GO, "mode": "async"})
-            assert again.structured_content["status"] == "pending"
-            await service.act(await service.newest(2), action="answer", value=True)
-            (given,) = (await check(mcp))["answers"]
-            assert given["ask_id"] == again.structured_content["ask_id"]
+    async with relayed(service.url) as mcp:
+        again = await mcp.call_tool("ask_user", {**GO, "mode": "async"})
+        assert again.structured_content["status"] == "pending"
+        await service.act(await service.newest(2), action="answer", value=True)
+        (given,) = (await check(mcp))["answers"]
+        assert given["ask_id"] == again.structured_content["ask_id"]

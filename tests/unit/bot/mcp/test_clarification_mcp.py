@@ -1,4 +1,4 @@
-"""Asking back over MCP, in process and over the bridge: the model gets the question, explains, and waits again."""
+"""Asking back over MCP, in process and through the relay: the model gets the question, explains, and waits again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from pathlib import Path
 import pytest
 from mcp import Client as McpClient
 
-from answerback.mcp.client_backend import ClientBackend
-from answerback.mcp.server import build_mcp_server
-from answerback_client import AsyncClient
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.mcp.test_mcp import GO, client, text
+from tests.unit.bot.mcp.test_mcp import GO, client, relayed, text
 
 
 @pytest.fixture
@@ -54,29 +51,24 @@ async def test_a_model_that_is_asked_back_explains(service: Served, mode: str) -
 
 
 @pytest.mark.rule("CLARIFY-1", "CLARIFY-2")
-async def test_a_model_behind_the_bridge_that_is_asked_back_explains(service: Served) -> None:
-    async with AsyncClient(service.url) as http:
-        backend = ClientBackend(http)
-        async with McpClient(build_mcp_server(lambda _ctx: backend)) as mcp:
-            await walk(service, mcp)
+async def test_a_model_behind_the_relay_that_is_asked_back_explains(service: Served) -> None:
+    async with relayed(service.url) as mcp:
+        await walk(service, mcp)
 
 
-@pytest.mark.parametrize("bridge", [False, True])
+@pytest.mark.parametrize("relay", [False, True])
 async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(
-    service: Served, bridge: bool
+    service: Served, relay: bool
 ) -> None:
-    async with AsyncClient(service.url) as http, client(service) as direct:
-        backend = ClientBackend(http)
-        async with McpClient(build_mcp_server(lambda _ctx: backend)) as bridged:
-            mcp = bridged if bridge else direct
-            pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
-            ask_id = pending.structured_content["ask_id"]
-            for arguments, expected in (
-                ({"ask_id": ask_id, "text": " "}, "The text is blank."),
-                ({"ask_id": ask_id}, "text is missing: pass the explanation."),
-                ({"ask_id": ask_id, "text": "x", "to": "y"}, "this tool has no argument named to."),
-                ({"ask_id": "ask_none", "text": "x"}, "There is no ask with the id ask_none."),
-            ):
-                refused = await mcp.call_tool("add_context", arguments)
-                assert refused.is_error
-                assert expected in text(refused)
+    async with relayed(service.url) if relay else client(service) as mcp:
+        pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        ask_id = pending.structured_content["ask_id"]
+        for arguments, expected in (
+            ({"ask_id": ask_id, "text": " "}, "The text is blank."),
+            ({"ask_id": ask_id}, "text is missing: pass the explanation."),
+            ({"ask_id": ask_id, "text": "x", "to": "y"}, "this tool has no argument named to."),
+            ({"ask_id": "ask_none", "text": "x"}, "There is no ask with the id ask_none."),
+        ):
+            refused = await mcp.call_tool("add_context", arguments)
+            assert refused.is_error
+            assert expected in text(refused)

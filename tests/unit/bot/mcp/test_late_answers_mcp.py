@@ -1,4 +1,4 @@
-"""Late answers with `check_answers` over MCP, in this process and over the bridge, and with the Python client."""
+"""Late answers with `check_answers` over MCP, in this process and through the relay, and with the Python client."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from mcp import Client as McpClient
 from mcp_types import CallToolResult
 
 from answerback.core import ask as asks
-from answerback.mcp.client_backend import ClientBackend
-from answerback.mcp.server import build_mcp_server
 from answerback.ports.store import Decision, Write
 from answerback_client import Ask, AsyncClient, Client, ClientError, InvalidCallError
 from answerback_client.models import Answers
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.mcp.test_mcp import GO, client, text
+from tests.unit.bot.mcp.test_mcp import AWAY, GO, client, relayed, text
 
 
 @pytest.fixture
@@ -173,18 +171,14 @@ async def test_invalid_arguments_are_explained(
 
 
 @pytest.mark.rule("LATE-1", "MCP-8")
-async def test_the_bridge_returns_late_answers_too(service: Served) -> None:
-    async with AsyncClient(service.url, patience=0.3) as http:
-        backend = ClientBackend(http)
-        async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
-            ask_id = await answer_late(service, mcp)
-            found = await check(mcp)
-            assert [one["ask_id"] for one in found["answers"]] == [ask_id]
-            assert (await check(mcp, after=found["next"]))["answers"] == []
-    async with AsyncClient("http://127.0.0.1:1", patience=0.1) as away:
-        backend = ClientBackend(away)
-        async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
-            result = await mcp.call_tool("check_answers", {})
+async def test_the_relay_returns_late_answers_too(service: Served) -> None:
+    async with relayed(service.url) as mcp:
+        ask_id = await answer_late(service, mcp)
+        found = await check(mcp)
+        assert [one["ask_id"] for one in found["answers"]] == [ask_id]
+        assert (await check(mcp, after=found["next"]))["answers"] == []
+    async with relayed(AWAY) as mcp:
+        result = await mcp.call_tool("check_answers", {})
     assert result.is_error
 
 
@@ -247,13 +241,12 @@ async def test_what_people_want_tried_again_is_among_the_late_answers(service: S
 
 
 @pytest.mark.rule("LATE-10")
-async def test_the_bridge_and_the_client_pass_on_what_people_want_tried_again(
+async def test_the_relay_and_the_client_pass_on_what_people_want_tried_again(
     service: Served,
 ) -> None:
     async with AsyncClient(service.url) as http:
         ask_id = await denied_and_wanted_again(service, http, None)
-        server = build_mcp_server(lambda _: ClientBackend(http))
-        async with McpClient(server) as mcp:
+        async with relayed(service.url) as mcp:
             (again,) = (await check(mcp))["answers"]
             assert (again["kind"], again["ask_id"], again["text"]) == ("retry", ask_id, None)
         second = await denied_and_wanted_again(service, http, "Now.")

@@ -15,8 +15,10 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
+from answerback.mcp.stdio_relay import RelayOptions, build_relay
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import read_submission
+from answerback_client.connection import ServiceConnection
 from tests.mcp_clients import mcp_client
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
@@ -24,6 +26,8 @@ from tests.unit.bot.tool_schema_support import every_schema, not_portable
 from tests.unit.cases import read_case
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
+AWAY = "http://127.0.0.1:1"
+"""Where no service is."""
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 SHAPES: list[tuple[str, dict[str, Any], Any, Any]] = [
     ("ask_user", GO, True, {"answer_type": "boolean", "answer": True}),
@@ -69,6 +73,21 @@ async def client(
 ) -> AsyncIterator[Client]:
     async with mcp_client(f"{service.url}/mcp", token, mode=mode) as made:
         yield made
+
+
+@asynccontextmanager
+async def relayed(
+    url: str, token: str | None = None, patience: float = 0.3, wait: float = 50.0, **more: Any
+) -> AsyncIterator[Client]:
+    """A client of the server that `answerback mcp` runs."""
+    connection = ServiceConnection(url, token)
+    try:
+        async with Client(
+            build_relay(connection, RelayOptions(wait=wait), patience), **more
+        ) as made:
+            yield made
+    finally:
+        await connection.close()
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""The MCP tools with both backends: the service in this process, and a remote one through its HTTP API."""
+"""The MCP tools from the service in this process, and through the relay that `answerback mcp` runs."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,15 @@ from mcp_types import CallToolResult
 
 from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
-from answerback.mcp.backend import PATH, AskBackend, AskToolCall, ServiceBackend
-from answerback.mcp.client_backend import ClientBackend
+from answerback.mcp.backend import PATH, AskBackend
 from answerback.mcp.endpoint import McpEndpoint
 from answerback.mcp.server import PROGRESS_INTERVAL, build_mcp_server
 from answerback.mcp.tools import follow_up_tools
 from answerback.service.agent_requests import Callers
 from answerback.service.question_routing import ToolRule
-from answerback_client import AsyncClient
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, nobody, run_to_completion, served
-
-GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
+from tests.unit.bot.mcp.test_mcp import AWAY, GO, relayed
 
 
 @pytest.fixture
@@ -36,21 +34,23 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
         yield made
 
 
-@pytest.fixture(params=["in this process", "elsewhere"])
-async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncIterator[AskBackend]:
-    if request.param == "in this process":
-        callers = Callers(nobody, run_to_completion)
-        yield ServiceBackend(service.running.service, callers, None)
-    else:
-        async with AsyncClient(service.url, patience=0.3) as client:
-            yield ClientBackend(client)
+Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
 
-async def call(
-    backend: AskBackend, name: str, arguments: dict[str, Any], **more: Any
-) -> CallToolResult:
-    async with Client(build_mcp_server(lambda _: backend)) as mcp:
-        return await mcp.call_tool(name, arguments, **more)
+@pytest.fixture(params=["in this process", "relayed"])
+def connect(request: pytest.FixtureRequest, service: Served) -> Connect:
+    if request.param == "relayed":
+        return lambda: relayed(service.url)
+    return lambda: Client(build_mcp_server(lambda _: backend_of(service)))
+
+
+def backend_of(service: Served) -> AskBackend:
+    return AskBackend(service.running.service, Callers(nobody, run_to_completion), None)
+
+
+async def ask_directly(service: Served) -> CallToolResult:
+    async with Client(build_mcp_server(lambda _: backend_of(service))) as mcp:
+        return await mcp.call_tool("ask_user", GO)
 
 
 @pytest.mark.rule("MCP-3")
@@ -82,8 +82,8 @@ async def test_progress_continues_as_long_as_the_wait(service: Served) -> None:
 
 
 @pytest.mark.rule("MCP-8")
-async def test_both_backends_return_the_same_results(service: Served, backend: AskBackend) -> None:
-    async with Client(build_mcp_server(lambda _: backend)) as mcp:
+async def test_the_relay_returns_what_the_service_does(service: Served, connect: Connect) -> None:
+    async with connect() as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]
         assert names == ["ask_user", *(tool.name for tool in follow_up_tools())]
         pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
@@ -127,9 +127,8 @@ async def test_a_failing_database_is_explained(
     async def broken(*_: object) -> Any:
         raise error
 
-    backend = ServiceBackend(service.running.service, Callers(nobody, run_to_completion), None)
     monkeypatch.setattr(service.running.service.store.asks, "create", broken)
-    result = await call(backend, "ask_user", GO)
+    result = await ask_directly(service)
     assert result.is_error
     assert text in result.structured_content["error"]
 
@@ -140,48 +139,40 @@ async def test_a_saved_question_is_pending_even_if_it_cannot_be_read_now(
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
-    backend = ServiceBackend(service.running.service, Callers(nobody, run_to_completion), None)
     with monkeypatch.context() as failing:
         failing.setattr(service.running.service.store.asks, "get", broken)
-        result = await call(backend, "ask_user", GO)
+        result = await ask_directly(service)
     assert result.structured_content["status"] == "pending"
     assert (await service.newest()).id == result.structured_content["ask_id"]
 
 
+@pytest.mark.rule("MCP-8")
 async def test_an_unreachable_service_is_explained_and_its_tools_are_still_listed() -> None:
-    async with AsyncClient("http://127.0.0.1:1", patience=0.1) as client:
-        backend = ClientBackend(client)
-        async with Client(build_mcp_server(lambda _: backend)) as mcp:
-            assert len((await mcp.list_tools()).tools) == 7
-            for name, arguments in (
-                ("ask_user", GO),
-                ("wait_for_answer", {"ask_id": "ask_1"}),
-                ("get_answer", {"ask_id": "ask_1"}),
-                ("add_context", {"ask_id": "ask_1", "text": "x"}),
-                ("withdraw_ask", {"ask_id": "ask_1"}),
-            ):
-                result = await mcp.call_tool(name, arguments)
-                assert result.is_error
-                assert "answerback serve" in result.structured_content["error"]
-        assert await backend.wait("ask_1", 0.1) is None
+    async with relayed(AWAY) as mcp:
+        assert len((await mcp.list_tools()).tools) == 7
+        for name, arguments in (
+            ("ask_user", GO),
+            ("wait_for_answer", {"ask_id": "ask_1"}),
+            ("get_answer", {"ask_id": "ask_1"}),
+            ("add_context", {"ask_id": "ask_1", "text": "x"}),
+            ("withdraw_ask", {"ask_id": "ask_1"}),
+        ):
+            result = await mcp.call_tool(name, arguments)
+            assert result.is_error
+            assert "answerback serve" in result.structured_content["error"]
 
 
 async def test_a_token_without_permission_is_explained(tmp_path: Path) -> None:
-    async with (
-        served(tmp_path, {"ci": "agent"}) as service,
-        AsyncClient(service.url, "ab_wrong") as client,
-    ):
-        result = await call(ClientBackend(client), "ask_user", GO)
-        with pytest.raises(Exception, match="token"):
-            await ClientBackend(client).wait("ask_1", 1)
+    async with served(tmp_path, {"ci": "agent"}) as service, relayed(service.url, "ab_no") as mcp:
+        result = await mcp.call_tool("ask_user", GO)
     assert result.is_error
     assert "token" in result.structured_content["error"]
     assert "set ANSWERBACK_TOKEN to the agent's token" in result.structured_content["error"]
 
 
 async def test_a_url_without_a_scheme_is_explained() -> None:
-    async with AsyncClient("localhost:8787") as client:
-        result = await call(ClientBackend(client), "ask_user", GO)
+    async with relayed("localhost:8787") as mcp:
+        result = await mcp.call_tool("ask_user", GO)
     assert result.is_error
     assert result.structured_content == {
         "error": "localhost:8787 is not a valid Answerback address. Use http://host:port."
@@ -189,29 +180,31 @@ async def test_a_url_without_a_scheme_is_explained() -> None:
 
 
 async def test_waiting_for_an_unknown_or_ended_ask_returns_at_once(
-    service: Served, backend: AskBackend
+    service: Served, connect: Connect
 ) -> None:
-    assert await backend.wait("ask_none", WAIT) is None
-    asked = AskToolCall("ask_user", None, GO, "web", None, None)
-    submitted = await backend.submit(asked)
-    await backend.withdraw(str(submitted["id"]))
-    async with asyncio.timeout(WAIT / 2):
-        ended = await backend.wait(str(submitted["id"]), WAIT)
-    assert ended is not None
-    assert ended["status"] == "withdrawn"
+    async with connect() as mcp:
+        pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        ask_id = pending.structured_content["ask_id"]
+        await service.running.service.withdraw(ask_id)
+        async with asyncio.timeout(WAIT / 2):
+            unknown = await mcp.call_tool("wait_for_answer", {"ask_id": "ask_none"})
+            ended = await mcp.call_tool("wait_for_answer", {"ask_id": ask_id})
+        assert "There is no ask" in unknown.structured_content["error"]
+        assert ended.structured_content["reason"] == "withdrawn"
 
 
 @pytest.mark.rule("WAITING-2")
 async def test_looking_up_an_ask_counts_as_waiting(
-    service: Served, backend: AskBackend, monkeypatch: pytest.MonkeyPatch
+    service: Served, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    polled = []
+    async with connect() as mcp:
+        polled = []
 
-    async def record_poll(ask: Ask) -> None:
-        polled.append(ask.id)
+        async def record_poll(ask: Ask) -> None:
+            polled.append(ask.id)
 
-    pending = await call(backend, "ask_user", {**GO, "wait_seconds": -(10**400)})  # as 0
-    ask_id = pending.structured_content["ask_id"]
-    monkeypatch.setattr(service.running.service.presence, "record_poll", record_poll)
-    await call(backend, "get_answer", {"ask_id": ask_id})
-    assert polled == [ask_id]
+        pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": -(10**300)})  # as 0
+        ask_id = pending.structured_content["ask_id"]
+        monkeypatch.setattr(service.running.service.presence, "record_poll", record_poll)
+        await mcp.call_tool("get_answer", {"ask_id": ask_id})
+        assert polled == [ask_id]

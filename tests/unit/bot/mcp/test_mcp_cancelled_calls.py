@@ -15,16 +15,14 @@ from mcp import Client
 from mcp_types import CancelledNotification, CancelledNotificationParams
 
 from answerback.core.ask import Ask
-from answerback.mcp import client_backend as bridge
-from answerback.mcp.client_backend import ReportedOutcomes, build_bridge
-from answerback.mcp.server import CallOptions
+from answerback.mcp import stdio_relay
 from answerback.ports.late_answers import SeenState
 from answerback.service import agent_presence
 from answerback_client import AsyncClient
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_late_answers_mcp import check, denied_and_wanted_again
-from tests.unit.bot.mcp.test_mcp import BOTH, GO, client
+from tests.unit.bot.mcp.test_mcp import AWAY, BOTH, GO, client, relayed
 from tests.unit.cases import read_case
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -94,12 +92,11 @@ class SentCancellations:
 
 
 @asynccontextmanager
-async def bridged(service: Served) -> AsyncIterator[tuple[Client, SentCancellations]]:
+async def relayed_and_cancelled(
+    service: Served,
+) -> AsyncIterator[tuple[Client, SentCancellations]]:
     """A client of the server that `answerback mcp` runs."""
-    async with (
-        AsyncClient(service.url, patience=0.3) as http,
-        Client(build_bridge(http, lambda _: CallOptions()), mode="legacy") as mcp,
-    ):
+    async with relayed(service.url, mode="legacy") as mcp:
         await mcp.list_tools()  # or it lists them after its first call
         yield mcp, SentCancellations(mcp)
 
@@ -181,8 +178,8 @@ async def test_a_cancellation_that_crosses_the_answer_undoes_its_delivery(
 
 @pytest.mark.rule("MCP-14", "MCP-8", "LATE-4")
 @pytest.mark.parametrize("tool", ["ask_user", "wait_for_answer", "get_answer", "withdraw_ask"])
-async def test_the_bridge_undoes_what_a_cancellation_crosses(service: Served, tool: str) -> None:
-    async with bridged(service) as (mcp, sent):
+async def test_the_relay_undoes_what_a_cancellation_crosses(service: Served, tool: str) -> None:
+    async with relayed_and_cancelled(service) as (mcp, sent):
         if tool == "ask_user":
             calling = asyncio.create_task(mcp.call_tool(tool, GO))
             ask = await service.newest()
@@ -204,12 +201,12 @@ async def test_the_bridge_undoes_what_a_cancellation_crosses(service: Served, to
 
 
 @pytest.mark.rule("MCP-14", "LATE-10")
-async def test_the_bridge_returns_what_people_want_tried_again_if_the_list_is_cancelled(
+async def test_the_relay_returns_what_people_want_tried_again_if_the_list_is_cancelled(
     service: Served,
 ) -> None:
     async with AsyncClient(service.url) as http:
         ask_id = await denied_and_wanted_again(service, http, None)
-    async with bridged(service) as (mcp, sent):
+    async with relayed_and_cancelled(service) as (mcp, sent):
         (given,) = (await check(mcp))["answers"]
         assert (given["kind"], given["ask_id"]) == ("retry", ask_id)
         await sent.cancel()
@@ -217,25 +214,25 @@ async def test_the_bridge_returns_what_people_want_tried_again_if_the_list_is_ca
 
 
 @pytest.mark.rule("MCP-14", "LATE-4")
-@pytest.mark.parametrize(("tool", "method"), [("wait_for_answer", "wait"), ("get_answer", "get")])
-async def test_the_bridge_undoes_what_a_cancelled_call_has_collected_but_not_reported(
-    service: Served, monkeypatch: pytest.MonkeyPatch, tool: str, method: str
+@pytest.mark.parametrize("tool", ["wait_for_answer", "get_answer"])
+async def test_the_relay_undoes_what_a_cancelled_call_has_collected_but_not_reported(
+    service: Served, monkeypatch: pytest.MonkeyPatch, tool: str
 ) -> None:
-    collected, collect = asyncio.Event(), getattr(AsyncClient, method)
+    collected, collect = asyncio.Event(), stdio_relay._Relay._exchange
 
-    async def collect_and_hang(*given: Any, **more: Any) -> None:
-        await collect(*given, **more)
+    async def collect_and_hang(*given: Any) -> None:
+        await collect(*given)
         collected.set()
         await asyncio.Event().wait()
 
-    async with bridged(service) as (mcp, _):
+    async with relayed_and_cancelled(service) as (mcp, _):
         await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
         ask = await service.newest()
-        monkeypatch.setattr(AsyncClient, method, collect_and_hang)
-        if method == "get":
+        monkeypatch.setattr(stdio_relay._Relay, "_exchange", collect_and_hang)
+        if tool == "get_answer":
             await service.act(ask, action="answer", value=True)
         calling = asyncio.create_task(mcp.call_tool(tool, {"ask_id": ask.id}))
-        if method == "wait":
+        if tool == "wait_for_answer":
             await service.wait_for_waiters(ask)
             await service.act(ask, action="answer", value=True)
         async with asyncio.timeout(WAIT):
@@ -248,19 +245,13 @@ async def test_the_bridge_undoes_what_a_cancelled_call_has_collected_but_not_rep
 
 
 @pytest.mark.rule("MCP-14")
-async def test_only_the_latest_calls_can_be_cancelled(
-    service: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_a_cancellation_that_the_service_does_not_get_is_logged(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(bridge, "_CANCELLABLE_CALLS", 2)
-    async with AsyncClient(service.url, patience=0.1) as http:
-        reported = ReportedOutcomes(http)
-        for request_id in (1, 2, 3):
-            reported.add(request_id, "ask_unknown")
-        await reported.undo(1)
-        await reported.undo(None)
-        assert not caplog.records
-        await reported.undo(3)
-    assert "lost" in caplog.text
+    async with relayed(AWAY, mode="legacy") as mcp:
+        await SentCancellations(mcp).cancel()
+        await mcp.call_tool("get_answer", {"ask_id": "ask_1"})
+    assert "The answer of a cancelled call may be lost: Cannot reach Answerback" in caplog.text
 
 
 @pytest.mark.rule("MCP-14")

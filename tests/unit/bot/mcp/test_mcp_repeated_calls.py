@@ -14,15 +14,13 @@ from mcp_types import CallToolResult, Implementation
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.mcp.client_backend import ClientBackend
-from answerback.mcp.server import IDEMPOTENCY_KEY, CallOptions, build_mcp_server
+from answerback.mcp.server import IDEMPOTENCY_KEY
 from answerback.runtime.config import McpSettings
 from answerback.service import repeated_calls
-from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_late_answers_mcp import check
-from tests.unit.bot.mcp.test_mcp import BOTH, GO, client, text
+from tests.unit.bot.mcp.test_mcp import BOTH, GO, client, relayed, text
 
 CASES = Path(__file__).parents[3] / "data" / "cases"
 CASE = json.loads((CASES / "mcp-same-call-again-while-open.json").read_text())
@@ -159,18 +157,14 @@ async def test_a_key_finds_its_own_ask_first(service: Served) -> None:
 
 
 @pytest.mark.rule("MCP-15", "MCP-8")
-async def test_the_bridge_joins_too(service: Served) -> None:
-    async with AsyncClient(service.url, patience=0.3) as http:
-        backend = ClientBackend(http)
-        options = CallOptions(caller="host client")
-        bridge = build_mcp_server(lambda _: backend, options_of=lambda _: options)
-        async with Client(bridge) as mcp:
-            first = id_of(await ask(mcp))
-            assert id_of(await ask(mcp)) == first
-            await service.act(await service.newest(), action="answer", value=True)
-            answered = await mcp.call_tool("ask_user", GO)
-            assert answered.structured_content == {"answer_type": "boolean", "answer": True}
-            assert id_of(await ask(mcp)) != first
+async def test_the_relay_joins_too(service: Served) -> None:
+    async with relayed(service.url) as mcp:
+        first = id_of(await ask(mcp))
+        assert id_of(await ask(mcp)) == first
+        await service.act(await service.newest(), action="answer", value=True)
+        answered = await mcp.call_tool("ask_user", GO)
+        assert answered.structured_content == {"answer_type": "boolean", "answer": True}
+        assert id_of(await ask(mcp)) != first
 
 
 async def test_an_ask_is_made_although_its_wait_cannot_be_noted(

@@ -27,15 +27,13 @@ from pydantic import ConfigDict
 from answerback.core.ask import Reason
 from answerback.core.clarification import can_ask_back
 from answerback.core.errors import StoreError
-from answerback.mcp.backend import AskBackend, ServiceBackend
-from answerback.mcp.client_backend import ClientBackend, build_bridge
-from answerback.mcp.server import IDEMPOTENCY_KEY, CallOptions, build_mcp_server
+from answerback.mcp.backend import AskBackend
+from answerback.mcp.server import IDEMPOTENCY_KEY, build_mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
 from answerback.service.agent_requests import Callers
-from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
 from tests.unit.bot.agent_support import Served, nobody, run_to_completion, served
-from tests.unit.bot.mcp.test_mcp import GO, client, text
+from tests.unit.bot.mcp.test_mcp import AWAY, GO, client, relayed, text
 
 METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
 
@@ -216,27 +214,22 @@ async def test_an_answer_given_during_an_acknowledgement_is_not_lost(
 
 @pytest.mark.rule("MCP-12", "LATE-1")
 @pytest.mark.parametrize("method", ["tasks/cancel", "tasks/update"])
-async def test_an_acknowledgement_reports_no_outcome_and_revives_none_through_the_bridge(
+async def test_an_acknowledgement_reports_no_outcome_and_revives_none_through_the_relay(
     service: Served, method: str
 ) -> None:
-    async with AsyncClient(service.url, patience=0.3) as api:
-        bridge = build_bridge(api, lambda _: CallOptions())
-        async with Client(bridge, extensions=[Tasks()]) as mcp:
-            created = await create_task(mcp)
-            await service.act(await service.newest(), action="answer", value=True)
-            for _ in range(2):
-                await check_acknowledged(mcp, method, created.task_id)
-            late = await mcp.call_tool("check_answers", {})
-            assert [one["ask_id"] for one in late.structured_content["answers"]] == [
-                created.task_id
-            ]
-            assert (await get_task(mcp, created.task_id)).status == "completed"
+    async with relayed(service.url, extensions=[Tasks()]) as mcp:
+        created = await create_task(mcp)
+        await service.act(await service.newest(), action="answer", value=True)
+        for _ in range(2):
             await check_acknowledged(mcp, method, created.task_id)
-            assert (await mcp.call_tool("check_answers", {})).structured_content["answers"] == []
-        restarted = build_bridge(api, lambda _: CallOptions())
-        async with Client(restarted, extensions=[Tasks()]) as mcp:
-            await check_acknowledged(mcp, method, created.task_id)
-            assert (await mcp.call_tool("check_answers", {})).structured_content["answers"] == []
+        late = await mcp.call_tool("check_answers", {})
+        assert [one["ask_id"] for one in late.structured_content["answers"]] == [created.task_id]
+        assert (await get_task(mcp, created.task_id)).status == "completed"
+        await check_acknowledged(mcp, method, created.task_id)
+        assert (await mcp.call_tool("check_answers", {})).structured_content["answers"] == []
+    async with relayed(service.url, extensions=[Tasks()]) as mcp:  # which was restarted
+        await check_acknowledged(mcp, method, created.task_id)
+        assert (await mcp.call_tool("check_answers", {})).structured_content["answers"] == []
 
 
 @pytest.mark.rule("MCP-12", "LATE-1")
@@ -308,23 +301,19 @@ async def test_a_task_belongs_to_its_agent(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.rule("MCP-8", "MCP-12")
-async def test_the_bridge_supports_tasks_too(service: Served) -> None:
-    async with AsyncClient(service.url, patience=0.3) as api:
-        backend: AskBackend = ClientBackend(api)
-        async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
-            created = await create_task(mcp)
-            await check_acknowledged(mcp, "tasks/update", created.task_id)
-            assert (await get_task(mcp, created.task_id)).status == "working"
-            await service.act(await service.newest(), action="answer", value=True)
-            assert (await get_task(mcp, created.task_id)).status == "completed"
-            other = await create_task(mcp)
-            await check_acknowledged(mcp, "tasks/cancel", other.task_id)
-            assert (await get_task(mcp, other.task_id)).status == "cancelled"
-            assert (await check_refused(mcp, "tasks/get", "ask_0")).code == INVALID_PARAMS
-    async with AsyncClient("http://127.0.0.1:1", patience=0.1) as api:
-        away = ClientBackend(api)
-        async with Client(build_mcp_server(lambda _: away), extensions=[Tasks()]) as mcp:
-            error = await check_refused(mcp, "tasks/get", created.task_id)
+async def test_the_relay_supports_tasks_too(service: Served) -> None:
+    async with relayed(service.url, extensions=[Tasks()]) as mcp:
+        created = await create_task(mcp)
+        await check_acknowledged(mcp, "tasks/update", created.task_id)
+        assert (await get_task(mcp, created.task_id)).status == "working"
+        await service.act(await service.newest(), action="answer", value=True)
+        assert (await get_task(mcp, created.task_id)).status == "completed"
+        other = await create_task(mcp)
+        await check_acknowledged(mcp, "tasks/cancel", other.task_id)
+        assert (await get_task(mcp, other.task_id)).status == "cancelled"
+        assert (await check_refused(mcp, "tasks/get", "ask_0")).code == INVALID_PARAMS
+    async with relayed(AWAY, extensions=[Tasks()]) as mcp:
+        error = await check_refused(mcp, "tasks/get", created.task_id)
     assert error.code == INTERNAL_ERROR
     assert "answerback serve" in error.message
 
@@ -336,7 +325,7 @@ async def test_a_task_survives_a_failing_database(
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
-    backend = ServiceBackend(service.running.service, Callers(nobody, run_to_completion), None)
+    backend = AskBackend(service.running.service, Callers(nobody, run_to_completion), None)
     async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
         created = await create_task(mcp)
         with monkeypatch.context() as failing:
