@@ -23,6 +23,7 @@ _CROSSED = (
 _BACKENDS = (f"{_MCP_TESTS}/test_mcp_backends.py",)
 _TASKS = (f"{_MCP_TESTS}/test_mcp_tasks.py",)
 _LATE = tuple(f"{_UNIT}/api/test_{name}.py" for name in ("late_answers", "concurrent_late_answers"))
+_RELAY = (f"{_MCP_TESTS}/test_stdio_relay.py",)
 _LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
 
 AGENTS = (
@@ -87,11 +88,18 @@ AGENTS = (
             ),
             ("backend", "await self.service.presence.record_poll(ask)", "pass", _BACKENDS),
             (
-                "client_backend",
-                'ask["collected_at"] is not None or self._reported',
-                "self._reported",
-                _TASKS,
+                "stdio_relay",
+                "meta[IDEMPOTENCY_KEY] = secrets.token_hex(16)",
+                "pass",
+                _RELAY,
             ),
+            (
+                "stdio_relay",
+                'ctx.method != "tools/call" or meta.get(IDEMPOTENCY_KEY) or',
+                'ctx.method != "tools/call" or',
+                _RELAY,
+            ),
+            ("stdio_relay", "progress.note_end()", "pass", _RELAY),
         )
     ),
     *(
@@ -105,16 +113,10 @@ AGENTS = (
             ),
             ("endpoint", "await tracker.finish_stream()", "pass", "test_mcp_cancelled_calls.py"),
             (
-                "client_backend",
-                "self._reported.add(self._request_id, retry.ask_id)",
-                "pass",
+                "stdio_relay",
+                "async with self._cancelling:  # what",
+                "if True:  # what",
                 "test_mcp_cancelled_calls.py",
-            ),
-            (
-                "client_backend",
-                'if ask["status"] != Status.OPEN and not had:',
-                'if ask["status"] != Status.OPEN:',
-                "test_mcp_tasks.py",
             ),
             (
                 "backend",
@@ -160,6 +162,12 @@ AGENTS = (
         "if challenge.is_proved_by(body):",
         "if True:",
         (f"{_UNIT}/hooks/test_impostors.py",),
+    ),
+    Mutant(
+        "bot/answerback_client/connection.py",
+        "        await self.prove_listener()\n        headers =",
+        "        headers =",
+        _RELAY,
     ),
     # Leases: a carrier that has gone is not said to be away, since its approval ends.
     Mutant(

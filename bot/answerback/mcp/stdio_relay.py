@@ -198,12 +198,14 @@ class _Relay:
         ) as response:
             if response.content_type != _EVENT_STREAM:
                 return _result_in(response, self.connection.url, await response.read())
-            progress.note_response()
-            async for answer in read_messages(response, self.connection.url):
-                if answer.get("id") == ctx.request_id:
-                    return _result_of(answer)
-                if answer.get("method") == "notifications/progress":
-                    await progress.report(ctx, answer["params"])
+            try:
+                async for answer in read_messages(response, self.connection.url):
+                    if answer.get("id") == ctx.request_id:
+                        return _result_of(answer)
+                    if answer.get("method") == "notifications/progress":
+                        await progress.report(ctx, answer["params"])
+            finally:
+                progress.note_end()
         raise UnreachableError(
             f"Answerback at {self.connection.url} ended a call without a result."
         )
@@ -238,8 +240,8 @@ class _Progress:
     """Seconds that earlier tries of the call have waited: progress never goes back."""
     retries: Retries | None = None
 
-    def note_response(self) -> None:
-        """Note that the service is there: if it goes, there is the whole patience again."""
+    def note_end(self) -> None:
+        """Note that the service was there until now: if it has gone, it has the whole patience to return."""
         if self.retries is not None:
             self.retries.renew()
 

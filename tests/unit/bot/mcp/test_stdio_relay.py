@@ -120,6 +120,27 @@ async def test_a_repeated_call_has_the_same_key_and_waits_for_what_is_left(key: 
     assert waits[0] > waits[2]
 
 
+@pytest.mark.rule("MCP-8")
+async def test_a_service_that_goes_during_a_long_wait_has_the_whole_patience_to_return() -> None:
+    patience = 0.5
+    tries = 0
+
+    async def answer(request: web.Request, message: Json) -> web.StreamResponse:
+        nonlocal tries
+        tries += 1
+        if tries > 1:
+            return web.Response(body=event(result_for(message)), content_type=STREAM)
+        response = web.StreamResponse(headers={"Content-Type": STREAM})
+        await response.prepare(request)
+        await asyncio.sleep(1.2 * patience)  # people take longer to answer than the patience
+        assert request.transport is not None
+        request.transport.close()
+        return response
+
+    async with listening(answer) as url, relayed(url, patience=patience) as mcp:
+        assert text(await mcp.call_tool("get_answer", {"ask_id": "a"})) == "ok"
+
+
 @pytest.mark.rule("MCP-3", "MCP-8")
 async def test_progress_never_goes_back_when_a_call_is_repeated() -> None:
     tries = 0
