@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -22,6 +22,7 @@ from answerback.ports.push import PushDesk
 from answerback.ports.surface import Asks, Shown
 from answerback_web import responses
 from answerback_web.ask_page import AskPages
+from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox import Inbox
 from answerback_web.page_access import PageLinks
 from answerback_web.proxy_identity import TrustedProxies
@@ -54,6 +55,7 @@ class WebSurface:
         link_days: days after an ask's end for which its read-only link works.
         desk: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
+        extensions: the pages that extensions add.
     """
 
     name = NAME
@@ -75,6 +77,7 @@ class WebSurface:
         link_days: float = math.inf,
         desk: PushDesk | None = None,
         sign_ins: SignInDesk | None = None,
+        extensions: Sequence[ExtensionPages] = (),
     ) -> None:
         access = PageLinks(secret, (public_url or local_url).rstrip("/"))
         self._site = Site(
@@ -86,6 +89,7 @@ class WebSurface:
         self._tokens = tokens
         self._desk = desk
         self._sign_ins = sign_ins
+        self._extensions = extensions
 
     # --- the surface -------------------------------------------------------------------------------
 
@@ -146,6 +150,7 @@ class WebSurface:
             asks=asks,
             desk=self._desk,
             sign_ins=self._sign_ins,
+            extensions=self._extensions,
         )
         routes = [
             web.get("/", inbox.sign_in_page),
@@ -158,6 +163,7 @@ class WebSurface:
             *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
             *self._device_routes(visitors),
             *self._account_routes(visitors),
+            *(route for each in self._extensions for route in each.routes(self._site, visitors)),
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),

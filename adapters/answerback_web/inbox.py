@@ -23,6 +23,7 @@ from answerback.ports.surface import Actor, Batch, CommitSubscription
 from answerback_base.sanitize import one_line
 from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.ask_page import AskPages
+from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.parse import Post
 from answerback_web.push_pages import worker_name
@@ -58,6 +59,7 @@ class Inbox:
         asks: the pages of asks, which are also opened within the inbox.
         desk: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
+        extensions: the pages that extensions add, to which it may link.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Inbox:
         asks: AskPages,
         desk: PushDesk | None = None,
         sign_ins: SignInDesk | None = None,
+        extensions: Sequence[ExtensionPages] = (),
     ) -> None:
         self._site = site
         self._asks = asks
@@ -76,6 +79,7 @@ class Inbox:
         self._tokens = tokens
         self._desk = desk
         self._sign_ins = sign_ins
+        self._extensions = extensions
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
         """Ask for the key; the addresses that `answerback serve` and `answerback person` print contain it.
@@ -252,6 +256,7 @@ class Inbox:
             drafts=self._site.draft_key(visitor.person),
             connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
+            further=[link for each in self._extensions if (link := each.link(visitor))],
             may_link=self._site.service.account_links is not None and not visitor.is_operator,
         )
 

@@ -170,6 +170,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
         from answerback.ports.push import PushDesk
         from answerback_web.adapter import WebSurface
+        from answerback_web.extension_pages import ExtensionPages
         from answerback_web.proxy_identity import TrustedProxies
 
         desk = host.additions.get("push")
@@ -189,6 +190,9 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             link_days=settings.link_days,
             desk=desk if isinstance(desk, PushDesk) else None,
             sign_ins=host.sign_ins,
+            extensions=[
+                each for each in host.additions.values() if isinstance(each, ExtensionPages)
+            ],
             proxies=TrustedProxies(
                 settings.user_header,
                 [ipaddress.ip_network(name) for name in settings.trusted_proxies],

@@ -71,6 +71,7 @@ MIGRATIONS: Final = (
     Migration("ungathered", _UNGATHERED),
     Migration("extended", schema.EXTENSION_ROWS),
     Migration("owed_in_order", schema.OWED_IN_ORDER),
+    Migration("numbered", schema.NUMBERS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -414,3 +414,18 @@ OWED_IN_ORDER: Final = (
     "ALTER INDEX owed_to_agent ALTER COLUMN 2 SET STATISTICS 0",
 )
 """Read an agent's outcomes by number, without sorting all that it has not seen."""
+NUMBERS: Final = (
+    # The number of a row is that of its ask.
+    """CREATE TABLE numbers (
+        seq bigint PRIMARY KEY,
+        week text COLLATE "C" NOT NULL,
+        agent text COLLATE "C" NOT NULL,
+        route text COLLATE "C" NOT NULL,
+        result text COLLATE "C" NOT NULL,
+        wait text COLLATE "C" NOT NULL,
+        call text COLLATE "C" NOT NULL
+    )""",
+    "CREATE INDEX numbers_summed ON numbers (week, agent, result, wait, route)",
+    "CREATE INDEX numbers_by_call ON numbers (call, week, result, seq) WHERE call <> ''",
+)
+"""Count how asks ended and how long agents waited."""

@@ -8,7 +8,7 @@ from typing import Final
 from answerback.ports.extension_rows import NewRow, RowStore, SchemaTable, StoredRow
 from answerback.ports.installed_extensions import installed_extensions
 from answerback_storage import rows
-from answerback_storage.sql_database import Part, SqlDatabase, placeholders
+from answerback_storage.sql_database import Part, SqlDatabase, placeholders, value_rows
 
 COLUMNS: Final = ("seq", "name", "ask_id", "value", "at")
 _DELETE: Final = "DELETE FROM extension_rows WHERE name = $1 AND"
@@ -50,3 +50,11 @@ class SqlExtensionRows(Part[SqlDatabase], RowStore):
 
     async def prune(self, table: str, before: float) -> None:
         await self._db.execute(f"{_DELETE} at < $2", table, before)
+
+    async def read(self, statement: str, *values: object) -> Sequence[rows.Row]:
+        names = {"ended": self._db.ended, "ended_at": self._db.ended_at}
+        return await self._db.fetch(statement.format(**names), *values)
+
+    async def write(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        values = [value for row in rows for value in row]
+        await self._db.execute(statement.format(values=value_rows(rows)), *values)

@@ -143,7 +143,7 @@ def placeholders(count: int, first: int = 1) -> str:
     return ", ".join(f"${number}" for number in range(first, first + count)) or "NULL"
 
 
-def value_rows(rows: Sequence[Row]) -> str:
+def value_rows(rows: Sequence[Sequence[object]]) -> str:
     """Return references to the values of rows, as ``VALUES`` takes them."""
     width = len(rows[0])
     return ", ".join(f"({placeholders(width, 1 + n * width)})" for n in range(len(rows)))

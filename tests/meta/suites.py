@@ -64,6 +64,11 @@ SUITES: Final = {
     "bot/answerback/service/*.py": (f"{_BOT}/service", f"{_BOT}/api"),
     "bot/answerback_testing/*.py": (_ADAPTERS, f"{_BOT}/webhooks"),
     "bot/answerback/outbox/*.py": (f"{_BOT}/outbox", f"{_BOT}/webhooks", f"{_BOT}/service"),
+    "bot/answerback_numbers/*.py": (
+        f"{_BOT}/numbers",
+        f"{_BOT}/api/test_stats.py",
+        f"{_STORAGE}/test_store_contract.py",
+    ),
     "bot/answerback_push/*.py": (f"{_ADAPTERS}/web/test_push*.py", f"{_BOT}/service"),
     "bot/answerback_receipts/*.py": (
         f"{_BOT}/receipts",

@@ -22,6 +22,7 @@ from tests.stores.limits import AskLimitsContract
 from tests.stores.links import LinksContract
 from tests.stores.lists import ListsContract
 from tests.stores.maintenance import MaintenanceContract
+from tests.stores.numbers import NumbersContract
 from tests.stores.places import PlacesContract
 from tests.stores.push import PushContract
 from tests.stores.receipts import ReceiptsContract
@@ -42,6 +43,7 @@ class StoreContract(
     ReceiptsContract,
     PushContract,
     RowsContract,
+    NumbersContract,
     GrantsContract,
     AgentTokensContract,
     LinksContract,

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 from answerback.core.ask import Ask, Reason, Status, Thread
 from answerback.core.ask import end_ask as end
+from answerback.core.labels import ENGLISH
 from answerback.ports.claims import SOLE_CLAIM, Fence
 from answerback.ports.late_answers import LateAnswerQuery, SeenState
 from answerback.ports.receipts import NewLink, NewReceipt
 from answerback.ports.search import Account, Search
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
+from answerback_numbers.numbers import count_uncounted
+from answerback_numbers.stats import StatsReader
 from answerback_testing.example_asks import new_ask
 from tests.stores.examples import (
     ANN,
@@ -47,6 +50,8 @@ async def make_every_query(store: Store) -> None:
     await _find_asks(store)
     await _collect_outcomes(store)
     await _work(store)
+    await count_uncounted(store)
+    await StatsReader(store).read(3_000.0, 12, ENGLISH)
     await store.maintenance.prune(1.0)
     await store.erasure.list_erasable(1.0, 5)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic import JsonValue
 
@@ -74,6 +74,18 @@ class RowStore(Protocol):
 
     async def prune(self, table: str, before: float) -> None:
         """Delete the rows of a table that were stored before then."""
+
+    async def read(self, statement: str, *values: object) -> Sequence[tuple[Any, ...]]:
+        """Read tables with columns of their own; see `SchemaTable`.
+
+        Args:
+            statement: SQL that both databases understand, with ``$1`` and so on for the values. ``{ended}`` stands for
+                what follows ``FROM asks`` for those that have ended and are not erased, and ``{ended_at}`` for when.
+        """
+
+    async def write(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Write to such a table, in a transaction of its own. ``{values}`` stands for the rows, as ``VALUES`` takes
+        them."""
 
 
 class SchemaTable(NamedTuple):

@@ -33,6 +33,7 @@ async def _build_surfaces(on: Foundation, built: BuiltService) -> list[BuiltSurf
     for plugin in installed_plugins():
         plugin_config = plugin_settings(settings, plugin)
         if plugin_config.configured():
+            await asyncio.to_thread(plugin.load)  # what extensions add may need it
             host = Host(
                 http=on.http,
                 labels=settings.labels,
@@ -51,6 +52,5 @@ async def _build_surfaces(on: Foundation, built: BuiltService) -> list[BuiltSurf
                 additions=built.extensions.for_page(plugin.name),
                 shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             )
-            await asyncio.to_thread(plugin.load)
             surfaces.append(await plugin.build(plugin_config, host, built.service))
     return surfaces

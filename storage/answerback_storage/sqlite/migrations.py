@@ -56,6 +56,7 @@ MIGRATIONS: Final = (
     Migration("pruned", schema.PRUNED),
     Migration("extended", schema.EXTENSION_ROWS),
     Migration("owed_in_order", schema.OWED_IN_ORDER),
+    Migration("numbered", schema.NUMBERS),
 )
 
 

@@ -366,3 +366,18 @@ OWED_IN_ORDER: Final = (
         WHERE told < 2""",
 )
 """Read an agent's outcomes by number, without sorting all that it has not seen."""
+NUMBERS: Final = (
+    # The number of a row is that of its ask.
+    """CREATE TABLE numbers (
+        seq INTEGER PRIMARY KEY,
+        week TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        route TEXT NOT NULL,
+        result TEXT NOT NULL,
+        wait TEXT NOT NULL,
+        call TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX numbers_summed ON numbers (week, agent, result, wait, route)",
+    "CREATE INDEX numbers_by_call ON numbers (call, week, result) WHERE call <> ''",
+)
+"""Count how asks ended and how long agents waited."""

@@ -15,7 +15,7 @@ import pytest
 
 from answerback.core.ask import Ask, RecordEntry, Thread
 from answerback.core.errors import StoreError
-from answerback.ports.extension_rows import NewRow
+from answerback.ports.extension_rows import AskRow, NewRow
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.receipts import NewLink
@@ -24,6 +24,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
 from answerback.service.consumption import consume
+from answerback_numbers.facts import Facts
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
 from answerback_receipts.bodies import ReceiptBody
 from answerback_receipts.checks import check, check_store
@@ -96,7 +97,9 @@ async def fill(store: Store) -> None:
     await store.receipts.use_key("second", ["first"], 2.0)
     ended = end_decision()(await store.asks.get("ask_3")).write
     assert ended is not None
-    await store.asks.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
+    counted = AskRow("numbers", Facts._fields, Facts("1970-01-01", ODD, "", "failed", "0", ""))
+    kept = Write(replace(ended.ask, id="ask_9"), owed=True, ask_rows=(counted,))
+    await store.asks.create(kept, None)
     await store.late_answers.list_owed(LateAnswerQuery(""), 1.0)
     await store.drafts.save(ODD, [ODD], 1.0)
     await store.record.add(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
@@ -120,6 +123,7 @@ async def holds_everything(store: Store) -> None:
     assert list(await store.links.list()) == [new_link(ODD)]
     [row] = await store.rows.list("x")
     assert (row.ask_id, row.value) == ("ask_1", [ODD])
+    assert await store.rows.read("SELECT agent FROM numbers") == [(ODD,)]
     moved = await store.messages.find_moved("slack", "C4", "T4", 9e9, 9)
     assert [ask.id for ask in moved] == ["ask_4"]
     assert await store.claims.next_due(0.0) == 2 / 3

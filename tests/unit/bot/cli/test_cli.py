@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 from typer.testing import CliRunner
 
+import answerback_numbers.cli as numbers_cli
 import answerback_receipts.cli as receipts_cli
 from answerback import cli
 from answerback_agents import cli as agents_cli
@@ -25,7 +26,9 @@ COMMANDS: Final = all_commands()
 
 
 def test_every_command_module_is_in_the_table() -> None:
-    folders = (Path(package.__path__[0]) for package in (agents_cli, cli, receipts_cli))
+    folders = (
+        Path(package.__path__[0]) for package in (agents_cli, cli, numbers_cli, receipts_cli)
+    )
     modules = {
         path.stem.replace("_", "-")
         for folder in folders
@@ -73,6 +76,7 @@ finally:
     assert ours == {
         *("answerback", "answerback.cli", "answerback.cli.commands"),
         *("answerback_receipts", "answerback_receipts.commands"),
+        *("answerback_numbers", "answerback_numbers.commands"),
         *("answerback_agents", "answerback_agents.cli", "answerback_agents.cli.command"),
         *(f"answerback_agents.cli.{name}" for name in ("main", "output", "own_commands")),
         *("answerback_base", *(f"answerback_base.{name}" for name in base)),
@@ -200,6 +204,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "verify": (["form.json"], set()),
     "receipts": (["rotate"], set()),
     "grant": (["list", "--url", SERVICE], set()),
+    "stats": (["--url", SERVICE], set()),
     "person": (["list"], set()),
     "token": (["list"], set()),
     "export": (["--url", SERVICE], set()),

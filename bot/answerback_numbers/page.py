@@ -1,0 +1,101 @@
+"""The operator's page of numbers: charts and tables that need no script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+from markupsafe import Markup
+
+from answerback.core.labels import Labels
+from answerback.presentation.durations import duration
+from answerback_numbers.stats import MAX_WEEKS, OFTEN, WEEKS, Stats
+from answerback_numbers.waits import ERROR
+from answerback_web import render, responses
+from answerback_web.extension_pages import ExtensionPages, PageLink
+from answerback_web.site import Site
+from answerback_web.visitors import Visitor, VisitorPages, Visitors
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_PATH: Final = "numbers"
+_TITLE: Final = "Numbers"
+_CHOICES: Final = (4, 12, 52, 104)
+"""The weeks that the page offers."""
+Read = Callable[[int, Labels], Awaitable[Stats]]
+
+
+class NumbersPages(ExtensionPages):
+    """The pages on both listeners; only the operator has them."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+
+    def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
+        return _NumbersPage(site, visitors, self._read).routes()
+
+    def link(self, visitor: Visitor) -> PageLink | None:
+        return PageLink(_PATH, _TITLE) if visitor.is_operator else None
+
+
+class _NumbersPage(VisitorPages):
+    def __init__(self, site: Site, visitors: Visitors, read: Read) -> None:
+        super().__init__(site, visitors)
+        self._read_stats = read
+
+    def routes(self) -> list[web.RouteDef]:
+        return [web.get(f"/inbox/{{name}}/{_PATH}", self._for_visitor(self._show))]
+
+    async def _show(self, request: web.Request, visitor: Visitor) -> web.Response:
+        labels = self._site.labels
+        if not visitor.is_operator:
+            return self._site.notice_page(404, labels.page_missing, root="../../", home=None)
+        wanted = request.query.get("weeks", "")
+        is_number = wanted.isascii() and wanted.isdecimal() and len(wanted) <= 3
+        weeks = min(max(int(wanted), 1), MAX_WEEKS) if is_number else WEEKS
+        stats = await self._read_stats(weeks, labels)
+        # The first time, the template is read and compiled.
+        content = await asyncio.to_thread(content_of, stats, weeks, labels)
+        body = self._site.render_template(
+            "extension",
+            root="../../",
+            home=self._home(visitor),
+            you=render.visitor_line(visitor.person, labels),
+            error=None,
+            heading=_TITLE,
+            content=Markup(content),  # the template has escaped what it was given
+        )
+        return responses.page_response(body)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = resources.files("answerback_numbers") / "numbers.html"
+    return environment.from_string(source.read_text("utf-8"))
+
+
+def content_of(stats: Stats, weeks: int, labels: Labels) -> str:
+    """Return the page's content as markup."""
+
+    def duration_text(seconds: float | None) -> str:
+        return "–" if seconds is None else duration(seconds, labels)
+
+    return _template().render(
+        stats=stats,
+        weeks=weeks,
+        choices=_CHOICES,
+        error=f"{ERROR:.0%}",
+        often=OFTEN,
+        duration_text=duration_text,
+        lists=(("week", "Week of"), ("agent", "Agent"), ("route", "Route")),
+    )
