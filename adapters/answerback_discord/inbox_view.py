@@ -39,7 +39,7 @@ def page(
     after: str = "",
     left: int = 0,
 ) -> Json:
-    """Render a page of the asks that wait for a person, oldest first.
+    """Render a page of the asks that wait for a person.
 
     Args:
         open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.

@@ -10,6 +10,7 @@ from typing import Final
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
+from answerback.core.urgency import MarkColor
 from answerback.core.view import Prompt, View
 from answerback.presentation import wording
 from answerback.presentation.control_buttons import Verb, answer_buttons
@@ -68,6 +69,18 @@ _COLORS: Final = {
 }
 
 
+_MARKS: Final = {
+    MarkColor.GREY: GREY,
+    MarkColor.RED: RED,
+    MarkColor.ORANGE: 0xE67E22,
+    MarkColor.YELLOW: 0xF1C40F,
+    MarkColor.GREEN: GREEN,
+    MarkColor.BLUE: 0x3498DB,
+    MarkColor.PURPLE: 0x9B59B6,
+}
+"""The edges of open messages whose routes have a color."""
+
+
 def message(view: View, labels: Labels, list_state: ListState | None = None) -> Json:
     """Render the live message of a view, as the fields of a post or an edit."""
     prompt, controls = view.prompt, NO_CONTROLS
@@ -108,8 +121,14 @@ def _compose(view: View, labels: Labels, plan: MessagePlan, state: ListState) ->
     ends = buttons(view, [*plan.walk, *plan.more])
     if view.is_review:
         ends.insert(0, button(view, labels.submit, Verb.SUBMIT, style=ButtonStyle.PRIMARY))
-    status = wording.ending_status(view)
-    return c.message([c.container([*parts, *c.rows(ends)], _COLORS[status] if status else BLURPLE)])
+    return c.message([c.container([*parts, *c.rows(ends)], _color(view))])
+
+
+def _color(view: View) -> int:
+    """Return the color of the message's edge. It repeats what the message says in words."""
+    if status := wording.ending_status(view):
+        return _COLORS[status]
+    return _MARKS[view.mark.color] if view.mark else BLURPLE
 
 
 def _texts(part: Part) -> list[Json]:

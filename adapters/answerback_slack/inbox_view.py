@@ -1,4 +1,4 @@
-"""The view of a person's Home tab: the asks that wait for them, oldest first, and those they answered last. Pure.
+"""The view of a person's Home tab: the asks that wait for them, and those they answered last. Pure.
 
 https://docs.slack.dev/surfaces/app-home
 """
@@ -141,7 +141,9 @@ def _waiting_blocks(ask: Ask, labels: Labels) -> list[Block]:
 
 def _answered_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
-    asker = kit.plain_text(one_line(wording.who_asks(view, labels)), _ASKER_ROOM)
+    asker = kit.plain_text(
+        one_line(wording.marked(wording.who_asks(view, labels), view, labels)), _ASKER_ROOM
+    )
     return [
         _entry(ask, view, labels),
         _small(asker, kit.mrkdwn(people_text.ending_mrkdwn(view, labels))),

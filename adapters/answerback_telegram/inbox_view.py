@@ -48,7 +48,7 @@ def page(
     note: str = "",
     names: Names = NO_NAMES,
 ) -> Json:
-    """Render a page of the asks that wait for a person, oldest first.
+    """Render a page of the asks that wait for a person.
 
     Args:
         open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.

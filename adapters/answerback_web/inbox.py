@@ -135,7 +135,7 @@ class Inbox:
         return visitor
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """Show the asks that wait for the visitor, oldest first."""
+        """Show the asks that wait for the visitor, the most urgent and then the oldest first."""
         return await self._show_to_visitor(request, "../", self._inbox_page)
 
     async def decide(self, request: web.Request) -> web.StreamResponse:

@@ -13,6 +13,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.granting import describe_match
 from answerback.core.grants import Grant
 from answerback.core.labels import Labels
+from answerback.core.urgency import RouteMark, Urgency
 from answerback.core.view import view_of
 from answerback.presentation import answer_summary, durations, wording
 from answerback.presentation.attribution import utc_clock
@@ -35,6 +36,8 @@ class InboxItem:
     asker: str
     label: str
     """Who asks, and whether they still wait."""
+    urgency: Urgency
+    mark: RouteMark | None
     text: str
     detail: str
     """What else the open question is about."""
@@ -88,6 +91,15 @@ def grant_row(grant: Grant, link: str, labels: Labels) -> GrantRow:
     )
 
 
+class InboxGroup(NamedTuple):
+    """Asks that stand together."""
+
+    title: str
+    is_of_urgency: bool
+    """Whether the title says how urgent they are, and not who asks."""
+    rows: list[InboxItem]
+
+
 @dataclass(frozen=True, slots=True)
 class InboxPage:
     """A page of a list; ``after`` is the next page's cursor."""
@@ -96,13 +108,16 @@ class InboxPage:
     after: str | None
     first: bool
 
-    @property
-    def groups(self) -> dict[str, list[InboxItem]]:
-        """The asks by who asks and in which project; whoever has waited longest comes first."""
-        groups: dict[str, list[InboxItem]] = {}
+    def groups(self, labels: Labels) -> list[InboxGroup]:
+        """The asks by who asks and in which project, whoever has waited longest first; what is more urgent than most
+        stands above all of them, and what is less urgent below."""
+        groups: dict[tuple[Urgency, str], InboxGroup] = {}
         for item in self.items:
-            groups.setdefault(item.asker, []).append(item)
-        return groups
+            urgency = wording.urgency_text(item.urgency, labels)
+            title = urgency or item.asker
+            group = groups.setdefault((item.urgency, title), InboxGroup(title, bool(urgency), []))
+            group.rows.append(item)
+        return [*groups.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +165,8 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         ask_id=ask.id,
         asker=one_line(view.label),
         label=one_line(wording.who_asks(view, labels, briefly=True)),
+        urgency=view.urgency,
+        mark=view.mark,
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
         waits=push_text.waits_line(ask, labels),

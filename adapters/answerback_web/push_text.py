@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.form import Option, OptionKind
 from answerback.core.labels import Labels
+from answerback.core.urgency import Urgency
 from answerback.core.view import view_of
 from answerback.ports.push import PushRules
 from answerback.presentation import wording
@@ -16,10 +17,11 @@ from answerback_web import limits, people_text
 
 
 def waits_line(ask: Ask, labels: Labels) -> str:
-    """Return that an ask waits, and from which agent."""
+    """Return that an ask waits, urgently if so, and from which agent."""
     request = ask.request
     label = one_line(request.origin.label(request.agent, request.prompt_label))
-    return labels.waits.format(label=label)
+    is_urgent = request.urgency is Urgency.HIGH
+    return (labels.waits_urgently if is_urgent else labels.waits).format(label=label)
 
 
 def push_message(ask: Ask, over: bool, labels: Labels, rules: PushRules) -> dict[str, JsonValue]:

@@ -21,6 +21,7 @@ from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.secrecy import view_for_agent
+from answerback.core.urgency import RouteMark
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import Person, question_index
 from answerback.presentation import answer_summary, durations, wording
@@ -104,6 +105,9 @@ class AskPage:
     plan: bool
     """Whether it is asked for a plan."""
     asks: str
+    urgency: str
+    """How urgent it is; empty if it is as urgent as most are."""
+    mark: RouteMark | None
     progress: str | None
     place: tuple[int, int] | None
     """Position and total, for the progress bar."""
@@ -213,6 +217,8 @@ def ask_page(
         approval=view.approval,
         plan=view.plan,
         asks=one_line(wording.who_asks(view, labels)),
+        urgency=wording.urgency_text(view.urgency, labels),
+        mark=view.mark,
         progress=prompt.progress if prompt else None,
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=prompt_part(prompt, labels, post) if prompt else None,

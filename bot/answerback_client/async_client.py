@@ -20,7 +20,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Self, Unpack
+from typing import Final, Literal, Self, Unpack
 from urllib.parse import quote, urlencode
 
 import aiohttp
@@ -254,9 +254,12 @@ class AsyncClient:
         """Report that the agent has these outcomes. What is not acknowledged comes again, as a late answer."""
         await self.call("POST", "/v1/acknowledgements", json={"asks": ask_ids})
 
-    async def open_asks(self, limit: int = 50) -> list[Ask]:
-        """Fetch the newest open asks that the caller may see."""
-        page = await self.call("GET", f"/v1/asks?status=open&limit={limit}")
+    async def open_asks(
+        self, limit: int = 50, *, order: Literal["newest", "urgency"] = "newest"
+    ) -> list[Ask]:
+        """Fetch the first open asks that the caller may see, the newest or the most urgent ones."""
+        ordered = "" if order == "newest" else f"&order={order}"
+        page = await self.call("GET", f"/v1/asks?status=open&limit={limit}{ordered}")
         rows = page["asks"]
         return (
             [Ask.of(OBJECT.validate_python(row)) for row in rows] if isinstance(rows, list) else []

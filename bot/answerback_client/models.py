@@ -291,6 +291,7 @@ class Envelope(TypedDict):
     accepts: NotRequired[Sequence[str]]
     origin: NotRequired[Mapping[str, str]]
     confirmations: NotRequired[int]
+    urgency: NotRequired[str]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

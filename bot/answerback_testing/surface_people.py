@@ -6,6 +6,7 @@ import pytest
 
 from answerback.core.ask import ANYONE
 from answerback.core.form import Form
+from answerback.core.urgency import MarkColor, RouteMark, Urgency
 from answerback_testing.simulated_people import (
     Capability,
     HasAskingBack,
@@ -49,6 +50,20 @@ class PeopleContract:
         ask = await stage.harness.create_ask(Form(questions=(GO,)), stage.place, (ANYONE,))
         await ada.look_at(ask)
         assert LABELS.for_anyone.casefold() in await read_normalized_text(ada)
+
+    @pytest.mark.rule("URGENCY-3", "URGENCY-4")
+    async def test_the_message_says_how_urgent_it_is_and_names_its_route_in_a_word(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        mark = RouteMark(word="production", color=MarkColor.RED)
+        request = {"urgency": Urgency.HIGH, "mark": mark}
+        ask = await create_viewed_ask(stage, [GO], ada, request=request)
+        read = await read_normalized_text(ada)
+        assert LABELS.urgent.casefold() in read
+        assert mark.word in read
+        await ada.answer(GO, True)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert LABELS.urgent.casefold() not in await read_normalized_text(ada)
 
     @pytest.mark.rule("WHO-5")
     async def test_the_record_says_who_gave_each_answer(

@@ -24,7 +24,7 @@ from answerback_storage import extension_rows, grants, late_answers, rows
 _SEEN_TYPES: Final = ("text", "float8", "text")
 _MEMORY_TYPES: Final = ("bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY_TYPES: Final = ("bytea", "text", "text", "text", "text", "float8")
-_NEW_TYPES: Final = ("text", "float8", "text", "text", *asks.WRITE_COLUMN_TYPES, "text")
+_NEW_TYPES: Final = ("text", "float8", "text", "text", "smallint", *asks.WRITE_COLUMN_TYPES, "text")
 _OWED_TYPES: Final = ("text", "text", "text", "float8", "int")
 _NEWLY_SEEN_TYPES: Final = ("text", "int", "float8")
 _GRANT_TYPES: Final = (
@@ -186,11 +186,12 @@ def build_insert(
         ask.created_at,
         request.conversation,
         request.agent,
+        request.urgency.place,
         *write_rows.columns,
         holder,
     )
     parts["stored"] = f"""INSERT INTO asks
-        (seq, id, created_at, conversation, agent, {asks.WRITE_COLUMNS}, show_holder, show_until)
+        (seq, id, created_at, conversation, agent, urgency, {asks.WRITE_COLUMNS}, show_holder, show_until)
         SELECT seq, {params.row(identity, _NEW_TYPES)}, {now_plus(params.add(seconds, "float8"))}
         FROM requested RETURNING id, seq"""
     parts["indexed"] = search.insert(params, ask)

@@ -72,6 +72,7 @@ MIGRATIONS: Final = (
     Migration("extended", schema.EXTENSION_ROWS),
     Migration("owed_in_order", schema.OWED_IN_ORDER),
     Migration("numbered", schema.NUMBERS),
+    Migration("urgent", schema.URGENT),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -407,6 +407,12 @@ EXTENSION_ROWS: Final = (
     "CREATE INDEX extension_rows_by_name ON extension_rows (name, seq)",
     "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
 )
+URGENT: Final = (
+    # The place of an ask's urgency in lists. An older replica stores none: it is 1, normal, as it takes all asks for.
+    "ALTER TABLE asks ADD COLUMN urgency smallint NOT NULL DEFAULT 1",
+    "CREATE INDEX asks_waiting ON asks (urgency, seq) WHERE status = 'open'",
+)
+"""List open asks by their urgency."""
 OWED_IN_ORDER: Final = (
     "DROP INDEX owed_to_agent",
     f"""CREATE INDEX owed_to_agent ON owed

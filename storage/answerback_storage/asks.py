@@ -17,7 +17,7 @@ from answerback.ports.store import AskStore, Decision
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Shown
 from answerback_storage import cursors, rows
-from answerback_storage.sql_database import Part, SqlDatabase, where
+from answerback_storage.sql_database import OPEN_BY_URGENCY, Part, SqlDatabase, where
 
 D = TypeVar("D", bound=SqlDatabase)
 T = TypeVar("T")
@@ -70,13 +70,20 @@ class SqlAsks(Part[D], AskStore):
         agent: str | None = None,
         after: str | None = None,
         limit: int = 50,
+        by_urgency: bool = False,
     ) -> Page[Ask]:
         columns = {
-            "status": status and status.value,
+            "status": None if by_urgency else status and status.value,
             "surface": surface,
             "conversation": conversation,
             "agent": agent,
         }
+        if by_urgency:
+            terms, values = where(self._db, columns, first=3)
+            query = f"WHERE {' AND '.join(filter(None, (OPEN_BY_URGENCY, terms)))} ORDER BY urgency, seq"
+            position = cursors.parse_urgency_cursor(after)
+            found = await self._db.find(query, (*position, *values), limit + 1)
+            return cursors.page_by_urgency(found, limit)
         behind = cursors.parse_cursor("asks", after)
         terms, values = where(self._db, columns, ("seq < {}", behind))
         query = f"WHERE {terms} ORDER BY seq DESC"

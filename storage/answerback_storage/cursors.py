@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
+from answerback.core.ask import Ask
 from answerback.ports.store_values import ChangedAsks, Page
 
 T = TypeVar("T")
 
 LAST: Final = 2**63 - 1
 """A position after every row."""
+_BY_URGENCY: Final = "urgency"
 
 
 def cursor(kind: str, *numbers: int) -> str:
@@ -39,6 +41,29 @@ def page(kind: str, found: Iterable[tuple[int, T]], limit: int) -> Page[T]:
     return Page(tuple(item for _, item in first[:limit]), after)
 
 
+def page_by_urgency(found: Iterable[tuple[int, Ask]], limit: int) -> Page[Ask]:
+    """Return a page of open asks, of which the most urgent come first, and then those that were asked first."""
+    first = [*islice(found, limit + 1)]
+    after = None
+    if len(first) > limit:
+        seq, last = first[limit - 1]
+        after = cursor(_BY_URGENCY, last.request.urgency.place, seq)
+    return Page(tuple(ask for _, ask in first[:limit]), after)
+
+
+def parse_urgency_cursor(text: str | None) -> tuple[int, int]:
+    """Return the place of the urgency, and the number, of the row that a cursor points to.
+
+    Raises:
+        ValueError: the cursor did not come from such a page.
+    """
+    if text is None:
+        return 0, 0
+    if found := _parse(_BY_URGENCY, text, 2):
+        return found[0], found[1]
+    raise _no_page(text)
+
+
 def parse_cursor(kind: str, text: str | None, beginning: int = LAST) -> int:
     """Return the row that a cursor points to; without a cursor, the ``beginning`` of the list.
 
@@ -49,7 +74,11 @@ def parse_cursor(kind: str, text: str | None, beginning: int = LAST) -> int:
         return beginning
     for seq in _parse(kind, text, 1):
         return seq
-    raise ValueError(f"There is no page behind {text!r}: pass the cursor that a page returned.")
+    raise _no_page(text)
+
+
+def _no_page(text: str) -> ValueError:
+    return ValueError(f"There is no page behind {text!r}: pass the cursor that a page returned.")
 
 
 def parse_change_cursor(text: str) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from answerback.core.ask import Ask, Status
 from answerback.ports.search import Account, AskSearch, Search, may_wait_for
 from answerback.ports.store_values import Page
 from answerback_storage import cursors, rows
-from answerback_storage.sql_database import Part, SqlDatabase, where
+from answerback_storage.sql_database import OPEN_BY_URGENCY, Part, SqlDatabase, where
 
 _NEWEST: Final = 1_000
 """Asks that are searched first: a word that many have fills a page from these, without a list of all that have it."""
@@ -53,18 +53,18 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
     async def list_for_responder(
         self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
-        behind, position = cursors.parse_cursor("waiting", after, 0), self._db.position
+        (urgency, seq), position = cursors.parse_urgency_cursor(after), self._db.position
         places = " OR ".join(
-            f"""({self._db.equals("surface", f"${3 * n - 1}")} AND ({position}(state, ${3 * n}) > 0
+            f"""({self._db.equals("surface", f"${3 * n}")} AND ({position}(state, ${3 * n + 1}) > 0
                 OR {position}(state, '"@') > 0 OR {position}(state, '"anyone"') > 0))
-                OR {position}(state, ${3 * n + 1}) > 0"""
+                OR {position}(state, ${3 * n + 2}) > 0"""
             for n in range(1, len(accounts) + 1)
         )
         values = chain.from_iterable(
             (surface, rows.dump(user), rows.dump(f"{surface}:{user}")) for surface, user in accounts
         )
-        query = f"WHERE status = 'open' AND seq > $1 AND ({places}) ORDER BY seq"
+        query = f"WHERE {OPEN_BY_URGENCY} AND ({places}) ORDER BY urgency, seq"
         found = await self._db.find(
-            query, (behind, *values), limit + 1, lambda ask: may_wait_for(ask, accounts)
+            query, (urgency, seq, *values), limit + 1, lambda ask: may_wait_for(ask, accounts)
         )
-        return cursors.page("waiting", found, limit)
+        return cursors.page_by_urgency(found, limit)

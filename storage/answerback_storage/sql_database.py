@@ -130,6 +130,8 @@ class Part(Generic[D]):
         self._db = db
 
 
+OPEN_BY_URGENCY: Final = "status = 'open' AND (urgency, seq) > ($1, $2)"
+"""The condition of open asks behind a place in the order of their urgency, as the index ``asks_waiting`` has them."""
 KEYS: Final = {
     "idempotency": ("agent", "key"),
     "remembered": ("agent", "conversation", "turn", "tool", "question_id"),
@@ -153,12 +155,14 @@ def where(
     db: SqlDatabase,
     columns: Mapping[str, str | None],
     *conditions: tuple[str, object],
+    first: int = 1,
 ) -> tuple[str, list[object]]:
     """Return the conditions of a query, and their values. One whose value is None is left out.
 
     Args:
         columns: the values that columns must have.
         conditions: further conditions with their values, for which ``{}`` stands.
+        first: the number of the first value in the statement.
     """
     terms: list[str] = []
     values: list[object] = []
@@ -166,7 +170,7 @@ def where(
     for template, value in (*templates, *conditions):
         if value is not None:
             values.append(value)
-            terms.append(template.replace("{}", f"${len(values)}"))
+            terms.append(template.replace("{}", f"${len(values) + first - 1}"))
     return " AND ".join(terms), values
 
 

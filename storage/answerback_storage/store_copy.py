@@ -18,7 +18,7 @@ _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
     "asks": (
         *("seq", "id", "status", "surface", "channel", "thread_id", "conversation", "agent"),
-        *("revision", "shown_revision", "due", "created_at", "updated_at"),
+        *("revision", "shown_revision", "due", "created_at", "updated_at", "urgency"),
         *("message", "thread", "state", "erased_at", "left_channel", "left_until"),
     ),
     "record": ("seq", "ask_id", "at", "kind", "entry"),

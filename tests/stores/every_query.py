@@ -73,6 +73,7 @@ async def _find_asks(store: Store) -> None:
         await store.asks.page(**filters)
         await store.asks.page(**{"status": Status.OPEN, "surface": "web"} | filters)  # type: ignore[arg-type] # the same
         await store.outbox.page(state=None, agent=filters.get("agent"), after=None, limit=5)
+    await store.asks.page(by_urgency=True, agent="a")
     for wanted in (
         Search(status=Status.OPEN),
         Search(agent="a"),

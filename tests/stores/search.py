@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -14,6 +14,7 @@ from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.origin import Origin
+from answerback.core.urgency import Urgency
 from answerback.core.walker import Person
 from answerback.ports.search import (
     MAX_WORD_BYTES,
@@ -23,6 +24,7 @@ from answerback.ports.search import (
     split_words,
 )
 from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Page
 from answerback_storage import search
 from answerback_testing.example_asks import new_ask
 from tests.stores.examples import ANN, end_decision
@@ -255,6 +257,37 @@ class SearchContract:
         ids = [ask.id for page in pages for ask in page.rows]
         assert ids == ["ask_1", "ask_3", "ask_4", "ask_5", "ask_8"]
 
+    @pytest.mark.rule("URGENCY-3")
+    async def test_what_is_more_urgent_is_listed_first_and_then_what_waits_longest(
+        self, store: Store
+    ) -> None:
+        urgencies = ("normal", "low", "high", "normal", "high", "low")
+        for number, urgency in enumerate(urgencies, 1):
+            request = {"urgency": Urgency(urgency), "agent": "coder" if number % 2 else "other"}
+            await store.asks.create(
+                Write(new_ask(number, responders=("U1",), request=request)), None
+            )
+        await store.asks.change("ask_5", end_decision())
+        expected = ["ask_3", "ask_1", "ask_4", "ask_2", "ask_6"]
+
+        async def pages(read: Callable[[str | None, int], Awaitable[Page[Ask]]]) -> None:
+            for limit in (1, 2, 3, 10):
+                ids: list[str] = []
+                after: str | None = None
+                while True:
+                    page = await read(after, limit)
+                    ids += [ask.id for ask in page.rows]
+                    after = page.after
+                    if after is None:
+                        break
+                assert ids == expected, limit
+
+        accounts = [("slack", "U1")]
+        await pages(lambda after, limit: store.search.list_for_responder(accounts, after, limit))
+        await pages(lambda after, limit: store.asks.page(by_urgency=True, after=after, limit=limit))
+        own = await store.asks.page(by_urgency=True, agent="coder")
+        assert [ask.id for ask in own.rows] == ["ask_3", "ask_1"]
+
     async def test_a_person_named_only_in_stored_texts_is_not_a_responder(
         self, store: Store
     ) -> None:
@@ -287,6 +320,8 @@ class SearchContract:
             await store.search.find(Search(), cursor, 10)
         with pytest.raises(ValueError, match="There is no page behind"):
             await store.search.list_for_responder([("slack", "U1")], cursor, 10)
+        with pytest.raises(ValueError, match="There is no page behind"):
+            await store.asks.page(by_urgency=True, after=cursor)
 
     @pytest.mark.rule("API-17")
     async def test_an_ask_is_found_by_its_whole_project_open_or_ended(self, store: Store) -> None:

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Coroutine, Iterator
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from aiohttp import web
 from pydantic import Field, JsonValue
@@ -64,6 +64,10 @@ class AsksQuery(Wire):
     status: Status | None = Field(None, description="Only asks with this status.")
     surface: str | None = Field(None, description="Only asks on this surface.")
     conversation: str | None = Field(None, description="Only asks in this conversation.")
+    order: Literal["newest", "urgency"] = Field(
+        "newest",
+        description="urgency: only open asks, the most urgent first, and then those that were asked first.",
+    )
     after: str | None = Field(None, description="The `next` of the previous page.")
     limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of asks per page.")] = 50
 
@@ -123,6 +127,9 @@ async def read(call: Call) -> web.Response:
 async def page(call: Call) -> web.Response:
     """``GET /v1/asks``."""
     query = call.query(AsksQuery)
+    by_urgency = query.order == "urgency"
+    if by_urgency and query.status not in {None, Status.OPEN}:
+        raise ProblemError(400, "Bad query", "Only open asks have an order of urgency.")
     reading = call.api.store.asks.page(
         status=query.status,
         surface=query.surface,
@@ -130,6 +137,7 @@ async def page(call: Call) -> web.Response:
         agent=call.agent_scope,
         after=query.after or None,
         limit=query.limit,
+        by_urgency=by_urgency,
     )
     results = await checked_cursor(reading)
     asks: list[JsonValue] = [call.json_of(ask) for ask in results.rows if call.may_see(ask)]

@@ -40,7 +40,7 @@ PEOPLE_OPERATIONS: Final = (
     get(
         "inbox",
         "/v1/inbox",
-        "List what is waiting for one person, oldest first",
+        "List what is waiting for one person, the most urgent and oldest first",
         inbox_and_search.inbox,
         {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=NEXT)},
         roles=SURFACE_ONLY,

@@ -62,6 +62,8 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     # headings and text within messages
     asks: str = "{label} asks"
     asked: str = "{label} asked"
+    urgent: str = "Urgent"
+    not_urgent: str = "Not urgent"
     assistant: str = "the assistant"
     nothing_known: str = "{label} did not say what it will do."
     asked_unattended: str = (
@@ -242,6 +244,7 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     remove_row: str = "Remove row"
     """Followed by its number."""
     waits: str = "A question from {label} is waiting."
+    waits_urgently: str = "An urgent question from {label} is waiting."
     entered: str = "What you wrote:"
     comment_hint: str = "Press a line of the plan to comment on it."
     comment_on: str = "Comment on: {line}"

@@ -11,6 +11,7 @@ from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
 from answerback.core.person import FrozenModel
 from answerback.core.placement import Destination
+from answerback.core.urgency import RouteMark, Urgency
 
 DEFAULT_ASKER: Final = UNKNOWN_ASKER
 
@@ -79,6 +80,9 @@ class Request(FrozenModel):
     """What of it may be allowed again; None: nothing."""
     route: str | None = None
     """The configured route that it took; None: a place."""
+    mark: RouteMark | None = None
+    """The mark of that route, as it was then."""
+    urgency: Urgency = Urgency.NORMAL
     carrier: str | None = None
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
     ceiling: tuple[str, ...] | None = None

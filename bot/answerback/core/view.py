@@ -30,6 +30,7 @@ from answerback.core.placement import HandedOver
 from answerback.core.question_markdown import MARKS, divide, is_markdown
 from answerback.core.too_late import can_try_again
 from answerback.core.typed_text import fold
+from answerback.core.urgency import RouteMark, Urgency
 from answerback.core.walker import GivenAnswer, Person, Phase
 
 _MARKS: Final = re.compile(r"[\\`*_\[\]<>#~|]")
@@ -198,6 +199,10 @@ class View(NamedTuple):
     """The grant that was made with the answer, or that allowed this."""
     can_revoke: bool = False
     """Whether people can revoke it here."""
+    urgency: Urgency = Urgency.NORMAL
+    """How urgent it is while it is open; normal after that."""
+    mark: RouteMark | None = None
+    """The mark of its route."""
 
     @property
     def is_review(self) -> bool:
@@ -264,6 +269,8 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         grants=_grants(ask),
         grant=ask.grant,
         can_revoke=ask.grant is not None and can_revoke(ask),
+        urgency=ask.request.urgency if ask.outcome is None else Urgency.NORMAL,
+        mark=ask.request.mark,
     )
 
 

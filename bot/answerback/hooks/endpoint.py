@@ -27,6 +27,7 @@ from answerback.core.errors import (
     StoreError,
 )
 from answerback.core.too_late import APPROVAL
+from answerback.core.urgency import Urgency
 from answerback.dialects.owed_note import owed_note
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.hooks.host import Call, Host, Outcome, encode_answer, text_in
@@ -75,6 +76,8 @@ class HookQuery(BaseModel):
 
     to: str | None = None
     """Where to ask; by default the token's route, or else the default route."""
+    urgency: Urgency | None = None
+    """How urgent it is; by default as the route says."""
     wait: Annotated[float, Field(ge=0, le=_LONGEST_WAIT, allow_inf_nan=False)] = DEFAULT_WAIT
     """Seconds to wait; should be a little less than the hook's timeout."""
     poll: Annotated[float | None, Field(ge=0, le=300, allow_inf_nan=False)] = None
@@ -294,6 +297,7 @@ class HookEndpoints:
                 "arguments": call.arguments,
                 "dialect": call.dialect,
                 "to": caller.query.to,
+                "urgency": caller.query.urgency,
                 "conversation": call.conversation,
                 "turn": call.turn,
                 "tool_call_id": call.tool_call_id,

@@ -55,6 +55,7 @@ class AskToolCall:
     tool_call_id: str | None
     mode: JsonValue = None
     """``async``: the model continues at once."""
+    urgency: JsonValue = None
     conversation: JsonValue = None
     join: str | None = None
     """`answerback.service.submission_request.Submission` says what it is."""
@@ -70,6 +71,7 @@ class AskToolCall:
             "tool_call_id": self.tool_call_id,
             "conversation": self.conversation,
             "mode": self.mode,
+            "urgency": self.urgency,
             "join": self.join,
             "accepts": [CLARIFY] if self.clarifies else None,
         }

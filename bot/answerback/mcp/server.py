@@ -239,6 +239,7 @@ class _Calls:
             dialect=tool.dialect,
             to=arguments.pop("to", None) or options.to,
             mode=_mode(arguments),
+            urgency=arguments.pop("urgency", None),
             conversation=conversation,
             join=options.caller if conversation is None else _JOIN_IN_CONVERSATION,
             arguments=arguments,

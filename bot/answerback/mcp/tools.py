@@ -10,6 +10,7 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.core.form import MAX_TEXT
+from answerback.core.urgency import Urgency
 from answerback.dialects import dialect, installed
 from answerback.dialects.ask_user_question import PUBLISHED, Limits
 from answerback.dialects.call_reader import did_you_mean
@@ -34,6 +35,12 @@ _ASKING: Final[dict[str, JsonValue]] = {
     "to": {
         "type": "string",
         "description": "Where to ask: a route's name or surface:channel. Leave it out for the default place.",
+    },
+    "urgency": {
+        "type": "string",
+        "enum": [*Urgency],
+        "description": "high only if something breaks or stands still until it is answered; low if any time will do. "
+        "What is most urgent comes first in people's lists.",
     },
     "mode": {
         "type": "string",

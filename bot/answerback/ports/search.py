@@ -142,7 +142,8 @@ class AskSearch(Protocol):
     async def list_for_responder(
         self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
-        """Open asks on a person's surfaces that they, a group or anyone may answer or confirm; oldest first."""
+        """Open asks on a person's surfaces that they, a group or anyone may answer or confirm: the most urgent
+        first, and then those that were asked first."""
 
 
 def may_wait_for(ask: Ask, accounts: Sequence[Account]) -> bool:

@@ -116,8 +116,12 @@ class AskStore(Protocol):
         agent: str | None = None,
         after: str | None = None,
         limit: int = 50,
+        by_urgency: bool = False,
     ) -> Page[Ask]:
-        """Asks, newest first. ``after`` is a cursor from an earlier page; an invalid one raises ValueError."""
+        """Asks, newest first. ``after`` is a cursor from an earlier page; an invalid one raises ValueError.
+
+        With ``by_urgency``, only open ones, the most urgent first, and then those that were asked first.
+        """
 
     async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """Note what the live message shows, by `answerback.ports.message_state.record_shown`; return the ask after

@@ -165,14 +165,15 @@ class Asks(LiveMessages, Protocol):
         """The grants that can still be used, newest first; with a person, only theirs."""
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
-        """The open asks that a person may answer on their surface, from all agents, oldest first.
+        """The open asks that a person may answer on their surface, from all agents: the most urgent first, and then
+        those that were asked first.
 
         Raises:
             ValueError: ``after`` is not a cursor of an earlier page.
         """
 
     async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
-        """The first open asks, oldest first, that anyone who sees a channel of a surface may answer."""
+        """The first open asks that anyone who sees a channel of a surface may answer, the most urgent first."""
 
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that have ended with answers from a person, newest first."""

@@ -12,6 +12,7 @@ from answerback.core.giving_up import GaveUp
 from answerback.core.grants import GrantNote
 from answerback.core.handing_over import reminder_recipients
 from answerback.core.labels import Labels
+from answerback.core.urgency import MarkColor, Urgency
 from answerback.core.view import View, asker_label, view_of
 from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
@@ -36,11 +37,34 @@ class ActedOnVersion(NamedTuple):
     at: float
 
 
+_CIRCLES: Final = {
+    MarkColor.GREY: "⚪",
+    MarkColor.RED: "🔴",
+    MarkColor.ORANGE: "🟠",
+    MarkColor.YELLOW: "🟡",
+    MarkColor.GREEN: "🟢",
+    MarkColor.BLUE: "🔵",
+    MarkColor.PURPLE: "🟣",
+}
+"""The colors of routes where text has none of its own."""
+
+
 def asks_line(view: View, labels: Labels, *, briefly: bool = False) -> str:
-    """Return who asks, with the progress: ``Assistant asks [2/3]``."""
+    """Return who asks, with the marks and the progress: ``Urgent · 🔴 production · Assistant asks [2/3]``."""
     line = who_asks(view, labels, briefly=briefly)
     progress = view.prompt.progress if view.prompt else None
-    return f"{line} {progress}" if progress else line
+    return marked(f"{line} {progress}" if progress else line, view, labels)
+
+
+def marked(line: str, view: View, labels: Labels) -> str:
+    """Return a line with how urgent an ask is, and the mark of its route, in front: it is shortened at its end."""
+    mark = f"{_CIRCLES[view.mark.color]} {view.mark.word}" if view.mark else ""
+    return " · ".join(filter(None, (urgency_text(view.urgency, labels), mark, line)))
+
+
+def urgency_text(urgency: Urgency, labels: Labels) -> str:
+    """Return how urgent an ask is; empty if it is as urgent as most are."""
+    return {Urgency.HIGH: labels.urgent, Urgency.LOW: labels.not_urgent}.get(urgency, "")
 
 
 def subject(view: View, labels: Labels) -> str:

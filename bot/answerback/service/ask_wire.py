@@ -16,6 +16,7 @@ from answerback.core.ask import Ask, Status, headline_of
 from answerback.core.clarification import pending_question
 from answerback.core.giving_up import GaveUp
 from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
+from answerback.core.urgency import MarkColor, Urgency
 from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
@@ -77,6 +78,14 @@ class OriginBody(TypedDict):
 
 
 @strict
+class MarkBody(TypedDict):
+    """What tells a route's asks from others at a glance."""
+
+    word: str
+    color: MarkColor
+
+
+@strict
 class AskBody(TypedDict):
     """The current state of an ask."""
 
@@ -91,6 +100,9 @@ class AskBody(TypedDict):
     asked_by: str
     """The name of the asking agent, as people see it."""
     origin: OriginBody
+    urgency: Urgency
+    mark: MarkBody | None
+    """The mark of its route."""
     surface: str
     thread: ThreadBody | None
     responders: list[str]
@@ -163,6 +175,8 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "repaired": [*ask.request.repaired],
         "asked_by": shown.label,
         "origin": _origin(ask),
+        "urgency": ask.request.urgency,
+        "mark": _mark(ask),
         "surface": ask.placement.destination.surface,
         "thread": _thread(ask),
         "responders": [*ask.placement.responders],
@@ -230,6 +244,11 @@ def _origin(ask: Ask) -> OriginBody:
         "session": request.origin.session,
         "owner": request.origin.owner,
     }
+
+
+def _mark(ask: Ask) -> MarkBody | None:
+    mark = ask.request.mark
+    return None if mark is None else {"word": mark.word, "color": mark.color}
 
 
 def _thread(ask: Ask) -> ThreadBody | None:

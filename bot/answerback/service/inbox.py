@@ -29,7 +29,8 @@ class Inbox:
     people: People
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
-        """The open asks that a person may answer by any of their accounts, oldest first; a page may have fewer than
+        """The open asks that a person may answer by any of their accounts, the most urgent and then the
+        oldest first; a page may have fewer than
         ``limit`` of them.
 
         These are the asks whose responders include them, or a group that the surface says they are in. An ask that

@@ -22,6 +22,7 @@ _CODE_BY_TYPE: Final = {
     "missing": "required",
     "extra_forbidden": "unknown_value",
     "literal_error": "unknown_value",
+    "enum": "unknown_value",
     "too_long": "too_many",
     "too_short": "too_few",
     "string_too_long": "too_long",

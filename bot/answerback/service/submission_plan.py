@@ -20,6 +20,7 @@ from answerback.core.grants import GrantRule
 from answerback.core.headline import file_name
 from answerback.core.origin import Origin
 from answerback.core.people import People
+from answerback.core.urgency import RouteMark, Urgency, limit_urgency
 from answerback.service.submission_confirmers import plan_confirmation, plan_confirmers
 from answerback.service.submission_request import (
     DEFAULT_SURFACE,
@@ -56,6 +57,8 @@ class Plan:
     escalation: Escalation | None
     origin: Origin
     route: str | None
+    mark: RouteMark | None
+    urgency: Urgency
     confirmation: ConfirmationRule | None
     confirmers: tuple[str, ...]
     """Who may confirm; empty, and nobody elsewhere: the responders."""
@@ -135,6 +138,8 @@ def plan(
         escalation=_escalation(submission, route, people, surfaces, destination, is_up),
         origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
         route=str(to) if named else None,
+        mark=route.mark,
+        urgency=limit_urgency(submission.urgency or route.urgency, route.max_urgency),
         confirmation=plan_confirmation(submission.confirmations, table, requester)
         if submission.confirmations or table
         else None,

@@ -25,6 +25,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
 from answerback.core.people import NOBODY_KNOWN, PERSON_PREFIX, People
+from answerback.core.urgency import RouteMark, Urgency
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.json_bodies import find_size_problem, problems_of
@@ -141,6 +142,13 @@ class Submission(_StrictModel):
             "answer was not delivered: in the same conversation or, without one, by this caller within ten minutes."
         ),
     ] = None
+    urgency: Annotated[
+        Urgency | None,
+        Field(
+            description="What is most urgent comes first in people's lists. A route may have a default, and a limit "
+            "to which a higher one is lowered. It changes nothing else."
+        ),
+    ] = None
     leased: Annotated[bool, Field(description="Whether an approval ends with its caller.")] = False
     origin: Annotated[
         SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
@@ -212,6 +220,19 @@ class Route(_StrictModel):
     requester: Literal["may_confirm"] | None = None
     """Whether the person on whose behalf the agent asks may confirm."""
     grants: GrantRule | None = None
+    urgency: Urgency = Urgency.NORMAL
+    """The urgency of an ask whose call says none."""
+    max_urgency: Urgency = Urgency.HIGH
+    """The highest urgency; a call that says a higher one gets this."""
+    mark: RouteMark | None = None
+
+    @model_validator(mode="after")
+    def _check_urgency(self) -> Self:
+        if self.urgency.place < self.max_urgency.place:
+            raise ValueError(
+                f"urgency {self.urgency.value} is more than max_urgency {self.max_urgency.value} allows"
+            )
+        return self
 
 
 @dataclass(slots=True)

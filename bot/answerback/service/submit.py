@@ -311,6 +311,8 @@ class Submitter:
             else {},
             origin=planned.origin,
             route=planned.route,
+            mark=planned.mark,
+            urgency=planned.urgency,
             ceiling=planned.ceiling,
             grants=plan_offer(agent, body, parsed, planned) if planned.grants else None,
             carrier=carrier,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback_agents.cli.options import Content, Form, Json, Token, Url, Wait
+from answerback_agents.cli.options import Content, Form, Json, Token, Urgency, Url, Wait
 
 
 def command(
@@ -19,6 +19,7 @@ def command(
     clarify: Annotated[
         bool, typer.Option("--clarify", help="Let people ask back before they answer.")
     ] = False,
+    urgency: Urgency = None,
     url: Url = None,
     token: Token = None,
     content: Content = False,
@@ -42,6 +43,8 @@ def command(
     call = read_call(form)
     if to is not None:
         call["to"] = to
+    if urgency is not None:
+        call["urgency"] = urgency
     if clarify:
         call["accepts"] = ["clarify"]
     ask = asyncio.run(ask_and_wait(resolve_url(url), token, call, wait))

@@ -105,10 +105,23 @@ def summary_line(ask: Mapping[str, JsonValue]) -> str:
         when,
         ask["asked_by"],
         ask["surface"],
-        subject(ask),
+        marked_subject(ask),
         state,
         describe_ask_back(ask),
     )
+
+
+URGENCIES: Final = {"high": "urgent", "low": "not urgent"}
+"""What is said of asks that are more or less urgent than most."""
+
+
+def marked_subject(ask: Mapping[str, JsonValue]) -> str:
+    """What an ask is about, with its marks in front: how urgent it is while it is open, and the word of its route."""
+    urgency = URGENCIES.get(str(ask.get("urgency"))) if ask["status"] == "open" else None
+    mark = ask.get("mark")
+    word = str(mark["word"]) if isinstance(mark, dict) else None
+    marks = ", ".join(filter(None, (urgency, word)))
+    return f"[{marks}] {subject(ask)}" if marks else subject(ask)
 
 
 def subject(ask: Mapping[str, JsonValue]) -> str:

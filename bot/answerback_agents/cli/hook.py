@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv, Urgency
 from answerback_base.hosts import hosts_with
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def command(
             min=0, help="Seconds to wait; must be less than the agent waits for its hook."
         ),
     ] = 86_000,
+    urgency: Urgency = None,
 ) -> None:
     """Run by an agent's command hooks: read the event from standard input, ask, and print the answer.
 
@@ -78,7 +79,7 @@ def command(
     threading.Thread(target=_follow_host, daemon=True).start()
     signal.signal(signal.SIGALRM, _overdue)
     signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
-    answer = answer_event(agent, event, service, to, wait, raw=raw)
+    answer = answer_event(agent, event, service, to, wait, raw=raw, urgency=urgency)
     signal.setitimer(signal.ITIMER_REAL, 0)  # the time is no longer up in the middle of the answer
     _print(answer)
     receipt.confirm()  # only now: until it is printed, the service counts it as undelivered

@@ -10,6 +10,8 @@ from answerback_agents.cli.options import Json, Reader, Url
 from answerback_agents.cli.output import EXIT_USAGE, fail, print_rows
 
 _PAGE: Final = 200
+_PLACES: Final = {"high": 0, "normal": 1, "low": 2}
+"""The places of urgencies in the list."""
 
 
 Status = Literal["open", "answered", "cancelled", "turn_ended", "expired", "withdrawn", "failed"]
@@ -39,7 +41,9 @@ def command(
     token: Reader = None,
     json: Json = False,
 ) -> None:
-    """List the asks that are waiting for an answer, oldest first.
+    """List the asks that are waiting for an answer.
+
+    The most urgent come first, and then those that were asked first.
 
     Example: `answerback list --all --project app --from 2026-11-01`
 
@@ -61,6 +65,8 @@ def command(
 
     access = resolve_access(url, token)
     asks = call_service(access, lambda client: fetch_all(client, path, query, "asks"))[::-1]
+    if not ended:
+        asks.sort(key=lambda ask: _PLACES.get(str(ask.get("urgency")), 1))  # else in order
     open_only = status == "open" and not everything and not narrowed
     nothing = "Nothing is waiting for an answer." if open_only else "There are no such asks."
     print_rows(asks, summary_line, nothing, json=json)

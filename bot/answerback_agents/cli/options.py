@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -53,6 +53,10 @@ TOKEN_ENV: Final = "ANSWERBACK_TOKEN"
 To = Annotated[
     str | None,
     typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
+]
+Urgency = Annotated[
+    Literal["low", "normal", "high"] | None,
+    typer.Option(help="How urgent it is; by default as the route says, which may also limit it."),
 ]
 PassToken = Annotated[
     bool,

@@ -25,7 +25,7 @@ OWN_COMMANDS: Final = (
         "list",
         "Ask and answer",
         30,
-        "List the asks that are waiting for an answer, oldest first.",
+        "List the asks that are waiting for an answer.",
         "answerback_agents.cli.list",
     ),
     Command(

@@ -63,6 +63,7 @@ def answer_event(
     wait: float = 86_000.0,
     patience: float = SUBMIT_PATIENCE,
     raw: bytes | None = None,
+    urgency: str | None = None,
 ) -> Answer:
     """Answer an event, whatever happens.
 
@@ -71,13 +72,14 @@ def answer_event(
         to: where to ask; by default the token's route, or else the default route.
         wait: seconds to wait for an answer: must be less than the host waits for its hook.
         patience: seconds for which calls are retried until the service has accepted the ask.
+        urgency: by default as the route says.
     """
     try:
         if decides(agent, event):
             body = _with_found(
                 agent, event, dump_as_written(event).encode() if raw is None else raw
             )
-            answered = _ask(agent, body, service, to, wait, patience)
+            answered = _ask(agent, body, service, {"to": to, "urgency": urgency}, wait, patience)
         else:
             short = json.dumps(_shorten(event)).encode()
             answered = _exchange(agent, short, service, {"to": to}, None, LOOKUP_PATIENCE)
@@ -105,13 +107,18 @@ def _with_found(agent: str, event: Json, raw: bytes) -> bytes:
 
 
 def _ask(
-    agent: str, event: bytes, service: ServiceCalls, to: str | None, wait: float, patience: float
+    agent: str,
+    event: bytes,
+    service: ServiceCalls,
+    settings: dict[str, str | None],
+    wait: float,
+    patience: float,
 ) -> Response:
     """Pass an event on that people may have to decide, and wait in long polls, even while the service restarts."""
     until, key, state = time.monotonic() + wait, secrets.token_hex(16), ""
     while True:
         poll = min(max(until - time.monotonic(), 0.0), LONG_POLL)  # 0: the time is up
-        query = {"to": to, "wait": f"{wait:g}", "poll": f"{poll:g}"}
+        query = {**settings, "wait": f"{wait:g}", "poll": f"{poll:g}"}
         try:
             response = _exchange(
                 agent, event, service, query, key, patience, waits_out_others=bool(state)

@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
-_INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
+_INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, urgency, status, surface,
     channel, thread_id, due, message, thread, left_channel, left_until, revision, updated_at, shown_revision, state,
     show_holder, show_until, last_line)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _INSERT_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before) VALUES (?, ?, ?, ?, ?)
     RETURNING seq"""
 _ADD_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
@@ -134,7 +134,8 @@ def insert(db: sqlite3.Connection, write: Write) -> None:
     (seq,) = db.execute(
         "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
     ).fetchone()
-    identity = (seq, new.id, new.created_at, request.conversation, request.agent)
+    sent = (request.conversation, request.agent, request.urgency.place)
+    identity = (seq, new.id, new.created_at, *sent)
     behind = new.placement.shown_revision < new.revision
     holder, _, until = rows.claim_row(claim if behind else None)
     last = None

@@ -57,6 +57,7 @@ MIGRATIONS: Final = (
     Migration("extended", schema.EXTENSION_ROWS),
     Migration("owed_in_order", schema.OWED_IN_ORDER),
     Migration("numbered", schema.NUMBERS),
+    Migration("urgent", schema.URGENT),
 )
 
 

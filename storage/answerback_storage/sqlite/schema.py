@@ -360,6 +360,12 @@ EXTENSION_ROWS: Final = (
     "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
 )
 """Keep what extensions store with changes of asks."""
+URGENT: Final = (
+    # The place of an ask's urgency in lists. An older version stores none: it is 1, normal, as it takes all asks for.
+    "ALTER TABLE asks ADD COLUMN urgency INTEGER NOT NULL DEFAULT 1",
+    "CREATE INDEX asks_waiting ON asks (status, urgency) WHERE status = 'open'",
+)
+"""List open asks by their urgency."""
 OWED_IN_ORDER: Final = (
     "DROP INDEX owed_to_agent",
     """CREATE INDEX owed_to_agent ON owed (agent, conversation, number IS NULL, number)

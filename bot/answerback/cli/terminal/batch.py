@@ -16,7 +16,7 @@ from answerback.cli.terminal.terminal_output import Fragments, print_lines, text
 from answerback.core.form import OptionKind
 from answerback.presentation.batch_rows import fits_in_row, says_no_more
 from answerback_agents.cli.api_client import fetch_all
-from answerback_agents.cli.ask_output import get_dicts, subject
+from answerback_agents.cli.ask_output import get_dicts, marked_subject
 from answerback_client import Ask, AsyncClient
 
 _MOST: Final = 100
@@ -61,19 +61,19 @@ class BatchList:
         say("Nothing is waiting that can be decided together with others.")
 
     async def _read(self) -> list[Ask]:
-        """Read the oldest permissions; the service has the last word on whether they can be decided so."""
-        query = {"status": "open", "limit": str(_PAGE)}
+        """Read the first permissions; the service has the last word on whether they can be decided so."""
+        query = {"order": "urgency", "limit": str(_PAGE)}
         found = await fetch_all(self.client, "/v1/asks", query, "asks")
         return [
             ask
-            for ask in map(Ask.of, reversed(found))  # newest first, with questions among them
+            for ask in map(Ask.of, found)  # with questions among them
             if self.surface in {None, ask.json["surface"]}
             and any(each.get("kind") == OptionKind.DENY for each in _options(ask))
         ][:_MOST]
 
     def _row(self, number: int, ask: Ask) -> Iterator[Fragments]:
         yield []
-        yield text_line(f"{number:>3}  {subject(ask.json)}", "bold")
+        yield text_line(f"{number:>3}  {marked_subject(ask.json)}", "bold")
         yield text_line(f"     {ask.json['asked_by']}, {ask.json['surface']}, {ask.id}", _DIM)
         if not _is_whole(ask):
             yield text_line(f"     {self.prompter.labels.batch_open}", _DIM)

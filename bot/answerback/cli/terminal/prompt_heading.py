@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from answerback.cli.terminal import answer_keys, people_text, question_context
 from answerback.cli.terminal.answer_keys import Json
 from answerback.cli.terminal.terminal_output import BOLD, DIM, Fragments, text_line
 from answerback.core.labels import Labels
-from answerback.presentation.wording import sentence
+from answerback.core.urgency import Urgency
+from answerback.presentation.wording import sentence, urgency_text
 from answerback_agents.cli.ask_output import get_dicts
+from answerback_base.sanitize import one_line
 
 
 def render(
@@ -22,7 +25,7 @@ def render(
     """
     yield []
     asks = labels.asks if ask["waiting"] else labels.asked_unattended
-    yield text_line(sentence(asks, asker, labels), DIM)
+    yield [*_marks(ask, labels), *text_line(sentence(asks, asker, labels), DIM)]
     if audience := people_text.audience(ask, labels):
         yield text_line(audience, DIM)
     if prompt["kind"] == "question" and is_first:
@@ -40,3 +43,23 @@ def render(
     progress = f"{prompt['progress']} " if prompt["progress"] else ""
     yield text_line(f"{progress}{header}{people_text.title(ask, prompt, labels)}", BOLD)
     yield from question_context.render_below_question(prompt, asker, labels)
+
+
+_COLORS: Final = {
+    "red": "ansired",
+    "orange": "ansiyellow",
+    "yellow": "ansiyellow",
+    "green": "ansigreen",
+    "blue": "ansiblue",
+    "purple": "ansimagenta",
+}
+
+
+def _marks(ask: Json, labels: Labels) -> Fragments:
+    """Return how urgent an ask is, and the mark of its route; the rest of the line follows."""
+    sent = ask.get("mark")
+    mark = sent if isinstance(sent, dict) else {}
+    style = f"bold {_COLORS.get(str(mark.get('color')), '')}".strip()
+    urgency = urgency_text(Urgency(str(ask.get("urgency", Urgency.NORMAL))), labels)
+    marks = ((DIM, urgency), (style, one_line(str(mark.get("word") or ""))))
+    return [each for style, text in marks if text for each in ((style, text), (DIM, " · "))]

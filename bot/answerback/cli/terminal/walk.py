@@ -25,12 +25,17 @@ from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
 from answerback.service.submission_request import DEFAULT_SURFACE
 from answerback_agents.cli.api_client import call_service, resolve_access
-from answerback_agents.cli.ask_output import EXIT_STILL_OPEN, describe_status, get_dicts, subject
+from answerback_agents.cli.ask_output import (
+    EXIT_STILL_OPEN,
+    describe_status,
+    get_dicts,
+    marked_subject,
+)
 from answerback_agents.cli.output import EXIT_USAGE, fail, name_of, say
 from answerback_client import Ask, AsyncClient, InvalidCallError, StaleError, UnauthorizedError
 
 _MAX_OFFERED: Final = 20
-"""The number of open asks that are offered; older ones have to be named on the command line."""
+"""The number of open asks that are offered; others have to be named on the command line."""
 _USES: Final = (1, 5, 10, 20, 50)
 """How many times the same may be allowed again."""
 
@@ -74,7 +79,7 @@ def _can_provide_lines(descriptor: int) -> bool:
 
 async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:
     """Let the person choose an open ask; if there is only one, take it without asking."""
-    asks = await client.open_asks(limit=_MAX_OFFERED)
+    asks = await client.open_asks(limit=_MAX_OFFERED, order="urgency")
     if len(asks) <= 1:
         if not asks:
             say("Nothing is waiting for an answer.")
@@ -84,7 +89,7 @@ async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | 
 
 
 def _summarise(ask: Ask) -> str:
-    return f"{subject(ask.json)}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
+    return f"{marked_subject(ask.json)}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
 
 
 _ANSWERS: Final = frozenset({"answer", "other"})

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from answerback.core.urgency import RouteMark, Urgency
+from answerback.service.submission_request import Route
 from answerback_agents.cli import api_client, main
 from tests.ports import gone_after_one_request
 from tests.unit.bot.api.conftest import Serve, Served
@@ -41,6 +43,45 @@ async def run(
 
 def question(text: str) -> dict[str, object]:
     return {"question": text}
+
+
+@pytest.mark.rule("URGENCY-3", "INBOX-1")
+async def test_list_shows_what_is_more_urgent_first_and_says_so(serve: Serve) -> None:
+    route = Route(to="web", max_urgency=Urgency.NORMAL, mark=RouteMark(word="production"))
+    async with serve(routes={"prod": route}) as api:
+        for text, more in (
+            ("Normal?", {}),
+            ("Low?", {"urgency": "low"}),
+            ("Limited?", {"urgency": "high", "to": "prod"}),
+            ("High?", {"urgency": "high"}),
+        ):
+            await api.asked(question(text), **more)
+        _, out, _ = await run(api, "list")
+        assert [line.split("  ")[4] for line in out.splitlines()] == [
+            "[urgent] High?",
+            "Normal?",
+            "[production] Limited?",
+            "[not urgent] Low?",
+        ]
+        _, out, _ = await run(api, "list", "--json", "--from", "2020-01-01")
+        found = [(each["headline"], each["urgency"]) for each in json.loads(out)]
+        assert found[0] == ("High?", "high")
+        assert found[-1] == ("Low?", "low")
+        _, page = await api.get("/v1/asks?order=urgency&limit=1")
+        assert [each["headline"] for each in page["asks"]] == ["High?"]
+        _, page = await api.get(f"/v1/asks?order=urgency&limit=2&after={page['next']}")
+        assert [each["headline"] for each in page["asks"]] == ["Normal?", "Limited?"]
+        assert page["asks"][1]["mark"] == {"word": "production", "color": "grey"}
+        assert (await api.get("/v1/asks?order=urgency&status=answered"))[0] == 400
+
+
+@pytest.mark.rule("URGENCY-1")
+async def test_ask_says_how_urgent_it_is(api: Served, tmp_path: Path) -> None:
+    (tmp_path / "form.json").write_text(json.dumps(question("Now?")))
+    code, *_ = await run(api, "ask", "form.json", "--urgency", "high", "--wait", "0")
+    assert code == 8
+    _, page = await api.get("/v1/asks")
+    assert [each["urgency"] for each in page["asks"]] == ["high"]
 
 
 async def test_list_shows_open_asks_oldest_first_with_asker_and_time(api: Served) -> None:

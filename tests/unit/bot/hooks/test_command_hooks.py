@@ -162,6 +162,18 @@ async def test_an_ask_shows_where_it_comes_from(service: Served) -> None:
     assert asked.metadata == {"cwd": "/srv/a/project"}
 
 
+@pytest.mark.rule("URGENCY-1")
+async def test_a_hooks_settings_say_how_urgent_it_is(service: Served) -> None:
+    running = asyncio.create_task(
+        asyncio.to_thread(piped, "codex", CODEX, service.url, urgency="high")
+    )
+    asked = await service.newest()
+    assert asked.request.urgency == "high"
+    await service.act(asked, **REPLY)
+    async with asyncio.timeout(60):
+        assert await running
+
+
 async def test_a_hook_that_runs_again_finds_the_same_ask(service: Served) -> None:
     answer = await run_hook(service, "codex", CODEX, value("8080"))
     assert await run_hook(service, "codex", CODEX, None) == answer

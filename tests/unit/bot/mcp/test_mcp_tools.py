@@ -88,6 +88,20 @@ async def test_a_string_answer_is_text_without_structured_content(tmp_path: Path
     assert [part.text for part in found.content if part.type == "text"] == ["B"]
 
 
+@pytest.mark.rule("URGENCY-1")
+async def test_a_model_says_how_urgent_its_question_is(tmp_path: Path) -> None:
+    async with served(tmp_path) as service, client(service, "") as mcp:
+        tools = await list_tools(service)
+        offered = tools["ask_user"].input_schema["properties"]["urgency"]["enum"]
+        assert offered == ["high", "normal", "low"]
+        call = {**CALLS["single"][1], "urgency": "high", "wait_seconds": 0}
+        await mcp.call_tool("ask_user", call)
+        assert (await service.newest()).request.urgency == "high"
+        refused = await mcp.call_tool("ask_user", {**call, "urgency": "now"})
+        assert refused.is_error
+        assert "urgency" in str(refused.content)
+
+
 async def test_a_selected_dialect_reads_its_tools_calls(tmp_path: Path) -> None:
     async with served(tmp_path) as service, client(service, "?tools=single") as mcp:
         refused = await mcp.call_tool("ask_user", CALLS["ask_user"][1])

@@ -18,6 +18,7 @@ from answerback.core.people import SETTLES_AFTER, AccountLink, People
 from answerback.core.person import Person
 from answerback.core.placement import PlaceBefore, Placement
 from answerback.core.request import Escalation
+from answerback.core.urgency import Urgency
 from answerback.core.walker import Phase, Refused
 from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.service import may_act
@@ -283,6 +284,8 @@ def plan(
         escalation=escalation,
         origin=Origin(),
         route=None,
+        mark=None,
+        urgency=Urgency.NORMAL,
         confirmation=None,
         confirmers=confirmers,
         confirmers_elsewhere=(),

@@ -50,7 +50,9 @@ async def test_no_statement_of_a_running_store_reads_a_whole_table(
         connection.execute("SET enable_sort = off; SET enable_bitmapscan = off")
         owed = [each for each in selected if "ORDER BY number" in each and "conversation" in each]
         assert owed
-        for statement in owed:
+        by_urgency = [each for each in selected if "ORDER BY urgency" in each]
+        assert len(by_urgency) == 2, "the inbox, and the list of open asks"
+        for statement in (*owed, *by_urgency):
             plan = connection.execute(
                 f"EXPLAIN {statement}".encode(), selected[statement]
             ).fetchall()

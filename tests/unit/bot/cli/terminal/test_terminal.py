@@ -219,10 +219,10 @@ async def test_an_open_ask_is_chosen_by_its_number(terminal: Terminal) -> None:
     terminal.keyboard.send_text("2\r")
     picked = await _choose_ask(terminal.client, prompting)
     assert picked is not None
-    assert picked.id == first.id
+    assert picked.id == second.id
     terminal.keyboard.send_text("q\r")
     assert await _choose_ask(terminal.client, prompting) is None
-    assert second.id in terminal.screen.text
+    assert terminal.screen.text.index(first.id) < terminal.screen.text.index(second.id)
 
 
 @pytest.mark.rule("TERMINAL-5")
