@@ -225,7 +225,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
 
 
 def _comments(post: Post) -> tuple[plan_comments.Comment, ...]:
-    return plan_comments.comments_of(post.first(plan_comments.FIELD))
+    sent = post.first(plan_comments.FIELD)
+    return plan_comments.comments_of(sent) if sent else ()
 
 
 def _with_comments(

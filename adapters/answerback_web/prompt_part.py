@@ -67,6 +67,8 @@ class PromptPart:
     other_chosen: bool = False
     note: str | None = None
     """The text of the note that goes with the choice; None if the question takes no note."""
+    note_hint: str = ""
+    """Where the note stays; empty where the agent reads it."""
     other_replaces: bool = False
     """Whether "Something else…" replaces the selected options."""
     written: str | None = None
@@ -193,6 +195,7 @@ def _with_choices(
         about_other=visible(prompt.about_other),
         other_chosen=other_chosen,
         note=_note(prompt, entered) if question.notes else None,
+        note_hint=labels.hint_of_note(question.note_reach) if question.notes else "",
         unseen=unseen(other),
         other_replaces=question.other and many and not question.other_beside,
     )

@@ -133,6 +133,9 @@ class HasNotes(SimulatedPerson, Protocol):
     async def begin_note(self, question: Question, value: JsonValue) -> None:
         """Choose one of the open question's options, or several, as far as that comes first, and open the note."""
 
+    async def read_note_form(self) -> str:
+        """Return all that this person reads where the note is entered, once it is open."""
+
     async def finish_note(self, note: str) -> None:
         """Enter the note and what is left to choose, and send both."""
 

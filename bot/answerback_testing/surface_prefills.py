@@ -8,7 +8,8 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.actions import Action, Answer, Other
-from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.form import AnswerType, Form, NoteReach, Option, OptionKind, Question
+from answerback.core.labels import Labels
 from answerback.core.walker import GivenAnswer
 from answerback.ports.surface import Acted
 from answerback_testing.simulated_people import (
@@ -22,6 +23,7 @@ from answerback_testing.surface_clicks import actor_of, create_viewed_ask, wait_
 from answerback_testing.surface_questions import GO
 from answerback_testing.surface_walks import strip_whitespace
 
+LABELS: Final = Labels()
 _OPTIONS: Final = tuple(Option(value=v, label=f"Option {v}") for v in "abc")
 _BESIDE: Final = Question(
     id="beside",
@@ -40,6 +42,15 @@ _DESCRIBED: Final = _ONE.model_copy(
     update={"options": tuple(o.model_copy(update={"description": "Why not"}) for o in _OPTIONS)}
 )
 
+_DECISION: Final = _ONE.model_copy(
+    update={
+        "other": False,
+        "options": (
+            Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE),
+            Option(value="deny", label="Deny", kind=OptionKind.DENY),
+        ),
+    }
+)
 _NULLABLE: Final = Question(
     id="name",
     text="Which name?",
@@ -211,6 +222,22 @@ class PrefillsContract:
             assert note in await ada.read_all_text()
             await ada.go_back()
             await wait_for_steps(stage, ask, ada, after=after + 1)
+
+    @requires_capability(Capability.NOTES)
+    @pytest.mark.rule("APPROVAL-13")
+    @pytest.mark.parametrize("reach", NoteReach)
+    async def test_people_read_where_the_words_of_a_decision_stay_before_they_send_them(
+        self, stage: Stage, ada: HasNotes, reach: NoteReach
+    ) -> None:
+        question = _DECISION.model_copy(update={"note_reach": reach})
+        ask = await create_viewed_ask(stage, [question, GO], ada)
+        await ada.begin_note(question, "allow")
+        read = strip_whitespace(await ada.read_note_form())
+        for each in set(NoteReach) - {NoteReach.ALWAYS}:
+            assert (strip_whitespace(LABELS.hint_of_note(each)) in read) is (each is reach)
+        await ada.finish_note("not yet")
+        [given] = (await wait_for_steps(stage, ask, ada, after=1)).walk.answers
+        assert _content(given) == ("allow", False, "not yet")
 
 
 def _shows_rows(text: str) -> bool:

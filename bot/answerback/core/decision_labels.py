@@ -66,6 +66,10 @@ class DecisionLabels(FrozenModel):
     add_note: str = "Add a note"
     note_with: str = "{choice}, with this note"
     note_hint: str = "The agent reads it along with your decision, also if you allow."
+    note_denied_hint: str = "The agent reads it only if you deny. Otherwise it stays in the record."
+    note_never_hint: str = (
+        "The agent does not read it: its host has no place for it. It stays in the record."
+    )
     note_answer: str = "Answer with this note"
     source_default: str = "default"
     source_config: str = "set by configuration"

@@ -80,6 +80,15 @@ class When(FrozenModel):
     equals: JsonValue
 
 
+class NoteReach(StrEnum):
+    """When the agent's model reads a note that goes with a choice. The record and the ask's JSON always have it."""
+
+    ALWAYS = "always"
+    DENIED = "denied"
+    """With a choice that denies: for any other, the agent's host has no place for words."""
+    NEVER = "never"
+
+
 class Question(FrozenModel):
     """What people are asked in one step of a form, and which answers fit."""
 
@@ -101,6 +110,7 @@ class Question(FrozenModel):
     """Whether the "Something else…" text is added to the selected options; if not, it replaces them."""
     notes: bool = False
     """Whether a note may go with the choice."""
+    note_reach: NoteReach = NoteReach.ALWAYS
     exclusive: bool = True
     """Whether only a person may answer."""
     persistence: Persistence = Persistence.NONE

@@ -8,6 +8,7 @@ from pydantic import ValidationInfo, field_validator
 
 from answerback.core.decision_labels import DecisionLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.core.form import NoteReach
 from answerback.core.format_labels import FormatLabels
 from answerback.core.label_placeholders import check_label
 from answerback.core.message_labels import MessageLabels
@@ -418,6 +419,16 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
         if not deny:
             return self.reply_hint
         return self.keep_planning_hint if plan else self.deny_hint
+
+    def hint_of_note(self, reach: NoteReach) -> str:
+        """Return where a note that goes with a choice stays; empty where the agent reads it."""
+        match reach:
+            case NoteReach.ALWAYS:
+                return ""
+            case NoteReach.DENIED:
+                return self.note_denied_hint
+            case NoteReach.NEVER:
+                return self.note_never_hint
 
     def save_error_message(self, error: Exception) -> str:
         """Return the message for a person whose action failed, claiming no more than is known."""

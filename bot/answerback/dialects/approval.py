@@ -19,7 +19,7 @@ from answerback.core.headline import ToolKind
 from answerback.dialects import results
 from answerback.dialects.approvals import acp, frameworks, mcp_proxy, openai
 from answerback.dialects.approvals.approval_request import Variant
-from answerback.dialects.approvals.decision_note import add_note, decision_note
+from answerback.dialects.approvals.decision_note import add_notes
 from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -60,7 +60,11 @@ def parse(call: ArgumentNode) -> Form | None:
     requests = [*variant.read(call)]
     if call.problems.found:
         return None
-    questions = tuple(question for each in requests for question in each.questions())
+    questions = tuple(
+        question
+        for each in requests
+        for question in each.questions(denial_has_note=variant.with_notes is not None)
+    )
     # A question that comes as a request for permission allows nothing, so an option of it is no denial either.
     return Form(questions=questions, decided_by_hand=any(each.is_approval for each in questions))
 
@@ -99,7 +103,7 @@ def render(ask: Ask) -> ToolResult:
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:
         decided = variant.render_decision(answers, arguments)
-        return results.json_result(add_note(variant, decided, decision_note(ask)))
+        return results.json_result(add_notes(variant, decided, ask))
     return results.json_result(variant.render_no_decision(answers, arguments, results.said(ask)))
 
 

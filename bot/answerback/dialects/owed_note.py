@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerback.core.ask import Ask
 from answerback.dialects.approval import VARIANTS
-from answerback.dialects.approvals.decision_note import add_note, decision_note
+from answerback.dialects.approvals.decision_note import add_notes, decision_note
 
 
 def owed_note(ask: Ask) -> str | None:
@@ -13,4 +13,4 @@ def owed_note(ask: Ask) -> str | None:
         return None
     variant = VARIANTS[ask.request.name]
     decided = variant.render_decision(ask.walk.values, ask.request.arguments)
-    return note if add_note(variant, decided, note) == decided else None
+    return note if add_notes(variant, decided, ask) == decided else None

@@ -184,7 +184,8 @@ class _Planner(NamedTuple):
             case Entry.OTHER if question.other:
                 return self._other(prompt)
             case Entry.NOTE if offers_note(question, self.limits):
-                note = self._text(1, labels.note_label, prompt.note or "")
+                hint = labels.hint_of_note(question.note_reach)
+                note = self._text(1, labels.note_label, prompt.note or "", hint)
                 inputs = (*self._choice(prompt), *note)
                 return FormSpec(entry, title, inputs, question.text)
             case Entry.SCHEMA if question.answer_type is AnswerType.SCHEMA:

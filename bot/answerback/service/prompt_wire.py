@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from answerback.core.asides import Aside
 from answerback.core.confirmation import Vote
-from answerback.core.form import AnswerType, ContextFormat, Option, OptionKind
+from answerback.core.form import AnswerType, ContextFormat, NoteReach, Option, OptionKind
 from answerback.core.granting import describe_offer
 from answerback.core.labels import ENGLISH
 from answerback.core.view import Confirmation, Control, View, answer_lines
@@ -117,6 +117,8 @@ class QuestionPromptBody(TypedDict):
     remember: bool
     """Whether an answer may be remembered for the turn."""
     note: bool
+    note_reach: NoteReach | None
+    """When the agent's model reads that note; null if there may be none."""
     """Whether an `answer` may have a `note`."""
     position: int
     total: int
@@ -258,6 +260,7 @@ def prompt_body(
         "consent": question.consent,
         "remember": view.prompt.remember,
         "note": question.notes,
+        "note_reach": question.note_reach if question.notes else None,
         "position": view.prompt.position,
         "total": view.prompt.total,
         "progress": view.prompt.progress,

@@ -203,15 +203,15 @@ def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
     return _hook(behavior="deny", message=reason)
 
 
-def _with_note(result: Json, note: str) -> Json:
+def _with_notes(result: Json, notes: AnswersById) -> Json:
     """Only a denial has a message."""
     match result:
         case {"hookSpecificOutput": {"decision": {"behavior": "deny"}}}:
-            return _hook(behavior="deny", message=note)
+            return _hook(behavior="deny", message=notes[DECISION])
         case _:
             return result
 
 
 VARIANTS: Final[Mapping[str, Variant]] = {
-    "PermissionRequest": Variant(_read_claude, _claude_decision, _claude_no_decision, _with_note),
+    "PermissionRequest": Variant(_read_claude, _claude_decision, _claude_no_decision, _with_notes),
 }

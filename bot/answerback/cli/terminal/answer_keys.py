@@ -32,6 +32,8 @@ _MAX_EARLIER_ANSWERS: Final = 5
 ANSWER: Final = "answer"
 SHOW_IN_FULL: Final = "show_in_full"
 """What looks like an action, but only shows the call as it was sent."""
+NOTE: Final = "note"
+"""Asks for the note that goes with the choice."""
 GRANT: Final = "grant"
 """What looks like an action, but asks first what is allowed again."""
 
@@ -149,6 +151,8 @@ def control_keys(prompt: Json, ask: Json, labels: Labels) -> Keys:
         keys["l"] = Choice(labels.answer_later, {"action": "next"})
     if get_dicts(prompt, "grants"):
         keys["g"] = Choice(labels.allow_again, {"action": GRANT})
+    if prompt.get("note"):
+        keys["n"] = Choice(labels.answer_with_note, NOTE)
     if question_context.original_texts(prompt):
         keys["o"] = Choice(labels.original, "original")
     if ask.get("hand_over_to") is not None:

@@ -19,7 +19,7 @@ from answerback.cli.terminal.line_input import LineInput, PressedKey, TerminalIn
 from answerback.cli.terminal.multi_select import Selection, start_selection
 from answerback.cli.terminal.terminal_output import BOLD, DIM, print_lines, text_line
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType
+from answerback.core.form import AnswerType, NoteReach
 from answerback.core.json_schema.skeleton import default_of, skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
@@ -53,6 +53,8 @@ class TerminalPrompter:
         self._has_started = False
         self.unsent_selection: Action | None = None
         """The boxes ticked when the person asked back instead of answering: the same prompt starts with them."""
+        self._note: tuple[JsonValue, JsonValue, str] | None = None
+        """The note that was written, with the ids of its ask and its question."""
         self._ask: Json = {}
         self._asker = ""
 
@@ -85,13 +87,19 @@ class TerminalPrompter:
         self.unsent_selection = None
         await self._lines.discard_typed()
         self._print_heading(ask, prompt)
+        action = await self._read_prompt(ask, prompt, refused or {})
+        has_note = bool(action) and action is not None and action["action"] == ANSWER
+        note = self._written_note(prompt) if has_note else None
+        return action if note is None or action is None else {**action, "note": note}
+
+    async def _read_prompt(self, ask: Json, prompt: Json, refused: Json) -> Action | None:
         moves = answer_keys.moves(ask, prompt)
         match _answer_type(prompt):
             case AnswerType.MULTI_SELECT:
-                return await self._multi_select(prompt, refused or {}, moves)
+                return await self._multi_select(prompt, refused, moves)
             case AnswerType.TEXT | AnswerType.SCHEMA as kind:
                 is_json = kind is AnswerType.SCHEMA
-                return await self._read_value(prompt, refused or {}, moves, as_json_value=is_json)
+                return await self._read_value(prompt, refused, moves, as_json_value=is_json)
             case kind:
                 return await self._read_action(prompt, *self._choice_keys(ask, prompt, kind), moves)
 
@@ -211,6 +219,8 @@ class TerminalPrompter:
                 return await self._read_reply(prompt)
             case "end_turn":
                 return await self._confirm_end_turn()
+            case answer_keys.NOTE:
+                return await self._read_note(prompt)
             case "other":
                 text = await self._read_own_text(None, str(prompt["prefill_other"] or ""))
                 return _AGAIN if text is None else {"action": "other", "text": text}
@@ -247,6 +257,26 @@ class TerminalPrompter:
     async def read_retry_text(self) -> str | None:
         """Return what a person tells the agent that should try again; None: they changed their mind."""
         return await self._lines.read_text("Your message (optional)", "")
+
+    def _written_note(self, prompt: Json) -> str | None:
+        match self._note:
+            case (ask_id, question_id, note):
+                is_same = (ask_id, question_id) == (self._ask["id"], prompt["question_id"])
+                return note if is_same else None
+            case _:
+                return None
+
+    async def _read_note(self, prompt: Json) -> Action:
+        """Read the note that goes with whatever is chosen next; a blank one takes it back."""
+        hint = self.labels.hint_of_note(NoteReach(str(prompt["note_reach"])))
+        self.print_line(hint or self.labels.note_hint, DIM)
+        start = self._written_note(prompt)
+        start = str(prompt.get("prefill_note") or "") if start is None else start
+        note = await self._lines.read_text(self.labels.note_label, start)
+        if note is not None:
+            self._note = (self._ask["id"], prompt["question_id"], note)
+            self.print_line(self.labels.noted.format(text=one_line(note)), DIM)
+        return _AGAIN
 
     async def _read_reply(self, prompt: Json) -> Action:
         deny, plan = self._ask["dialect"] == "approval", prompt.get("plan") is True

@@ -9,7 +9,15 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_OPTIONS, AnswerType, Option, OptionKind, Question, When
+from answerback.core.form import (
+    MAX_OPTIONS,
+    AnswerType,
+    NoteReach,
+    Option,
+    OptionKind,
+    Question,
+    When,
+)
 from answerback.dialects.approvals import tool_use
 from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
 from answerback.dialects.call_reader import ArgumentNode
@@ -63,8 +71,12 @@ class ApprovalRequest:
     takes_note: bool = False
     """Whether what a person says with the decision reaches the model."""
 
-    def questions(self) -> tuple[Question, ...]:
-        """Return the approval question and its follow-up questions."""
+    def questions(self, *, denial_has_note: bool) -> tuple[Question, ...]:
+        """Return the approval question and its follow-up questions.
+
+        Args:
+            denial_has_note: whether the host has a place for what a person says with a denial.
+        """
         use = tool_use.describe(
             self.tool,
             self.arguments,
@@ -86,10 +98,16 @@ class ApprovalRequest:
             tool=self.full_name or self.tool,
             nothing_known=self.nothing_known,
             plan=use.is_plan,
-            notes=self.takes_note,
+            notes=self.takes_note or any(each.kind is not None for each in self.options),
+            note_reach=self._note_reach(denial_has_note=denial_has_note),
         )
         once_more = self._once_more(question) if self.nothing_known else ()
         return (question, *self.further, *once_more)
+
+    def _note_reach(self, *, denial_has_note: bool) -> NoteReach:
+        if self.takes_note:
+            return NoteReach.ALWAYS
+        return NoteReach.DENIED if denial_has_note else NoteReach.NEVER
 
     def _once_more(self, decision: Question) -> Iterator[Question]:
         """Yield what people are asked before they allow something of which nothing is known."""
@@ -116,8 +134,9 @@ class Variant(NamedTuple):
     """Renders a decision in the host's format, from the answers and the call's arguments."""
     render_no_decision: Callable[[AnswersById, Json, str], JsonValue]
     """Renders the lack of a decision in the host's format, with the person's reply or the reason."""
-    with_note: Callable[[Json, str], Json] | None = None
-    """Adds what a person said with the decision, if the host has a place for it; None: it never has one."""
+    with_notes: Callable[[Json, AnswersById], Json] | None = None
+    """Adds what people said with their decisions, by question id, where the host has a place for it; None: it never
+    has one."""
 
 
 def one_field(
@@ -137,15 +156,15 @@ def one_field(
         reason_when_allowed: whether the host passes that field on to its model with any decision.
     """
 
-    def with_note(result: Json, note: str) -> Json:
-        takes_it = reason is not None and (reason_when_allowed or result[name] == no)
-        return {**result, reason: note} if takes_it and reason is not None else result
+    def with_notes(result: Json, notes: AnswersById) -> Json:
+        takes_it = reason_when_allowed or result[name] == no
+        return {**result, str(reason): notes[DECISION]} if takes_it else result
 
     return Variant(
         read,
         lambda answers, _arguments: {name: answers[DECISION]},
         lambda _answers, _arguments, why: {name: no, **({} if reason is None else {reason: why})},
-        with_note,
+        None if reason is None else with_notes,
     )
 
 
@@ -196,7 +215,14 @@ def yes_or_no(
         read,
         lambda answers, arguments: response(arguments, answers[DECISION] == "approve"),
         lambda _answers, arguments, reason: {**response(arguments, False), "reason": reason},
+        lambda result, notes: (
+            result if _approves(result) else {**result, "reason": notes[DECISION]}
+        ),
     )
+
+
+def _approves(result: Json) -> bool:
+    return result.get("approve", result.get("approved")) is True
 
 
 def option_for(

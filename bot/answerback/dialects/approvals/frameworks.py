@@ -167,6 +167,25 @@ def _langchain_decisions(
     return {"decisions": decisions}
 
 
+def _langchain_notes(result: Json, notes: AnswersById) -> Json:
+    """Only a rejection has a message."""
+    return {**result, "message": notes[DECISION]} if result["type"] == "reject" else result
+
+
+def _langchain_batch_notes(result: Json, notes: AnswersById) -> Json:
+    decided: Any = result["decisions"]
+    said = [
+        {DECISION: notes[key]} if (key := f"{DECISION}_{i}") in notes else None
+        for i, _ in enumerate(decided, 1)
+    ]
+    return {
+        "decisions": [
+            _langchain_notes(each, note) if note else each
+            for each, note in zip(decided, said, strict=True)
+        ]
+    }
+
+
 def _is_decided(answers: AnswersById, suffix: str) -> bool:
     """Whether an action has a decision, with what that needs."""
     decision = answers.get(f"{DECISION}{suffix}")
@@ -264,6 +283,19 @@ def _pydantic_decisions(
     return {"approvals": results}
 
 
+def _pydantic_notes(result: Json, notes: AnswersById) -> Json:
+    """Only a denial has a message."""
+    decided: Any = result["approvals"]
+    return {
+        "approvals": {
+            key: {**each, "message": notes[key]}
+            if key in notes and each["kind"] == "tool-denied"
+            else each
+            for key, each in decided.items()
+        }
+    }
+
+
 # --- Google ADK -----------------------------------------------------------------------------------
 
 
@@ -291,8 +323,14 @@ def _adk_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
     return {"confirmed": answers[DECISION] == "approve", **more}
 
 
-LANGCHAIN: Final = Variant(_read_langchain, _langchain_decision, _langchain_no_decision)
-LANGCHAIN_BATCH: Final = Variant(_read_langchain_batch, _langchain_decisions, _langchain_decisions)
+LANGCHAIN: Final = Variant(
+    _read_langchain, _langchain_decision, _langchain_no_decision, _langchain_notes
+)
+LANGCHAIN_BATCH: Final = Variant(
+    _read_langchain_batch, _langchain_decisions, _langchain_decisions, _langchain_batch_notes
+)
 AI_SDK: Final = yes_or_no(_read_ai_sdk, _ai_sdk_response)
-PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decisions, _pydantic_decisions)
+PYDANTIC_AI: Final = Variant(
+    _read_pydantic, _pydantic_decisions, _pydantic_decisions, _pydantic_notes
+)
 ADK: Final = Variant(_read_adk, _adk_decision, lambda *_: {"confirmed": False})

@@ -108,5 +108,10 @@ def _openai_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
     return {"approved": False, "always": False, "rejection_message": reason}
 
 
+def _openai_notes(result: Json, notes: AnswersById) -> Json:
+    """Only a rejection has a message."""
+    return result if result["approved"] else {**result, "rejection_message": notes[DECISION]}
+
+
 OPENAI_MCP: Final = yes_or_no(_read_openai_mcp, _openai_mcp_response)
-OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision)
+OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision, _openai_notes)

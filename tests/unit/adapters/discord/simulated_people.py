@@ -243,6 +243,10 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         await self._click(LABELS.answer_with_note)
         self._person.fill(LABELS.choose, labels if isinstance(value, list) else labels[0])
 
+    async def read_note_form(self) -> str:
+        assert self._person.modal is not None
+        return remove_escapes(self._person.modal.everything)
+
     async def finish_note(self, note: str) -> None:
         await self._fill(LABELS.note_label, note)
 

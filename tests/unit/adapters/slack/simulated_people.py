@@ -179,6 +179,9 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         await self._press(Verb.NOTE)
         await self._picks(await self._person.sees_modal(), places_of(question, value))
 
+    async def read_note_form(self) -> str:
+        return look(await self._person.sees_modal()).visible_text
+
     async def finish_note(self, note: str) -> None:
         assert (await self._person.submit({LABELS.note_label: note})).ok
 

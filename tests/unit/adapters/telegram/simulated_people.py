@@ -251,6 +251,10 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
             [label] = [o.label for o in question.options if o.value == value]
             self._request = await self._next_request(request, label)
 
+    async def read_note_form(self) -> str:
+        assert self._request is not None
+        return self._request.text
+
     async def finish_note(self, note: str) -> None:
         assert self._request is not None
         await self._type_reply(self._request, note)

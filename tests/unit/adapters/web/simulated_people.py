@@ -203,6 +203,9 @@ class SimulatedWebPerson:
     async def begin_note(self, question: Question, value: JsonValue) -> None:
         self._chosen = (question, value)
 
+    async def read_note_form(self) -> str:
+        return self._page.text
+
     async def finish_note(self, note: str) -> None:
         self._page.fields = [*(f for f in self._page.fields if f[0] != "note"), ("note", note)]
         await self.answer(*self._chosen)

@@ -13,6 +13,7 @@ from answerback.core.labels import Labels
 from answerback_client import AsyncClient
 from tests.unit.bot.terminal_support import Terminal, open_terminal
 
+LABELS = Labels()
 OPTIONS = [{"label": "Alpha", "description": "a"}, {"label": "Gamma", "description": "b"}]
 
 
@@ -94,3 +95,45 @@ def test_an_only_option_that_means_other_stays_an_option() -> None:
     options: list[JsonValue] = [{"label": labels.other}]
     prompt: dict[str, JsonValue] = {"options": options, "other": True}
     assert options_to_show(prompt, labels) == (options, {"label": labels.other})
+
+
+APPROVALS: dict[str, dict[str, JsonValue]] = {
+    "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": "make"}},
+    "tool_approval": {"name": "delete", "args": {"path": "a.txt"}},
+}
+
+
+@pytest.mark.rule("APPROVAL-13")
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("PermissionRequest", LABELS.note_hint),
+        ("tool_approval", LABELS.note_denied_hint),
+    ],
+)
+async def test_words_go_with_a_decision_and_people_read_first_where_they_stay(
+    terminal: Terminal, name: str, hint: str
+) -> None:
+    arguments = APPROVALS[name]
+    ask = await terminal.client.submit(name, {**arguments}, dialect="approval", to="web")
+    done = await terminal.walked(ask, "n\rOn staging only.\r1\r")
+    assert done.status == "answered"
+    assert done.json["note"] == "On staging only."
+    shown = terminal.screen.text
+    assert hint in shown
+    assert shown.index(hint) < shown.index("Note: On staging only.")
+
+
+@pytest.mark.rule("ACT-8")
+async def test_a_note_is_for_its_own_question_and_a_blank_one_takes_it_back(
+    terminal: Terminal,
+) -> None:
+    ask = await terminal.asked(*claude_questions(several=True), name="AskUserQuestion")
+    done = await terminal.walked(ask, "n\rfirst\r1\r\r2\r\r")
+    assert done.answers == {"q1": ["Alpha"], "q2": ["Gamma"]}
+    assert done.tool_result is not None
+    assert str(done.tool_result.structured).count("first") == 1
+    ask = await terminal.asked(*claude_questions(several=False)[:1], name="AskUserQuestion")
+    done = await terminal.walked(ask, "n\rfirst\rn\r\x15\r1\r")
+    assert done.tool_result is not None
+    assert "first" not in str(done.tool_result.structured)

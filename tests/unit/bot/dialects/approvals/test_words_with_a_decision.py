@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.confirmation import ConfirmationRule
+from answerback.core.form import NoteReach
 from answerback.dialects.approvals.decision_note import decision_note
 from answerback.dialects.owed_note import owed_note
 from answerback.service.ask_wire import ask_json
@@ -28,12 +30,51 @@ def decided(name: str, kind: str, **more: Any) -> Ask:
     return act(ask, Answer(value=value, note=WORDS))
 
 
+def all_decided(name: str, kind: str) -> Ask:
+    """An approval with each of its uses of tools decided alike, with words."""
+    ask = ask_from_call(name, CALLS[name])
+    while (question := ask.question) is not None:
+        value = next(option.value for option in question.options if option.kind == kind)
+        ask = act(ask, Answer(value=value, note=WORDS))
+    return ask
+
+
 @pytest.mark.rule("APPROVAL-13")
 @pytest.mark.parametrize("name", CALLS)
-def test_words_are_taken_only_where_they_reach_the_model(name: str) -> None:
+def test_every_decision_takes_words_and_says_when_the_model_reads_them(name: str) -> None:
     turn = TURN if name.startswith(("item/", "mcpServer/")) else {}
     ask = ask_from_call(name, {**CALLS[name], **turn})
-    assert ask.form.questions[0].notes is (name in TAKE_NOTES)
+    for question in ask.form.questions:
+        assert question.notes is question.is_approval
+    reads_all = ask.form.questions[0].note_reach is NoteReach.ALWAYS
+    assert reads_all is (name in TAKE_NOTES)
+
+
+@pytest.mark.rule("APPROVAL-13")
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in TAKE_NOTES])
+@pytest.mark.parametrize("kind", ["allow_once", "deny"])
+def test_the_result_has_words_exactly_where_people_read_that_the_model_reads_them(
+    name: str, kind: str
+) -> None:
+    ask = all_decided(name, kind)
+    reach = ask.form.questions[0].note_reach
+    assert reach is not NoteReach.ALWAYS
+    is_read = reach is NoteReach.DENIED and kind == "deny"
+    assert (WORDS in json.dumps(result(ask)[0])) is is_read
+    assert WORDS in str(ask_json(ask)["note"])
+    assert [each.note for each in ask.walk.answers] == [WORDS] * len(ask.walk.answers)
+
+
+@pytest.mark.rule("APPROVAL-13")
+def test_in_a_batch_each_action_has_its_own_words() -> None:
+    call = CALLS["hitl_request"]
+    ask = ask_from_call("hitl_request", {**call, "action_requests": call["action_requests"] * 3})
+    for value, note in (("reject", "Not this."), ("approve", "This."), ("reject", None)):
+        ask = act(ask, Answer(value=value, note=note))
+    first, *rest = result(ask)[0]["decisions"]
+    assert first == {"type": "reject", "message": "Not this."}
+    assert rest == [{"type": "approve"}, {"type": "reject"}]
+    assert ask_json(ask)["note"] == "Not this.\n\nThis."
 
 
 @pytest.mark.rule("APPROVAL-13")
@@ -41,7 +82,8 @@ def test_words_are_taken_only_where_they_reach_the_model(name: str) -> None:
     "name", ["item/commandExecution/requestApproval", "mcpServer/elicitation/request"]
 )
 def test_codex_is_told_nothing_outside_of_a_turn(name: str) -> None:
-    assert not ask_from_call(name, CALLS[name]).form.questions[0].notes
+    reach = ask_from_call(name, CALLS[name]).form.questions[0].note_reach
+    assert reach is NoteReach.NEVER
 
 
 @pytest.mark.rule("APPROVAL-13")
