@@ -249,8 +249,9 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
         digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
+        within: float = 0.0,
     ) -> Awaitable[tuple[T, bool]]:
-        """If another process changed the ask in the meantime, start again."""
+        """If another process changed the ask in the meantime, start again. ``within`` is ignored: writes share no commit."""
         self._db.check_open()
         return self.changes.submit(ChangeJob(ask_id, decide, delivery, digest, then, fence))
 

@@ -43,10 +43,11 @@ class SqlAsks(Part[D], AskStore):
         digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
+        within: float = 0.0,
     ) -> tuple[T, bool]:
         began = time.perf_counter()
         try:
-            return await self._change(ask_id, decide, delivery, digest, then, fence)
+            return await self._change(ask_id, decide, delivery, digest, then, fence, within)
         finally:
             self._timed(time.perf_counter() - began)
 
@@ -59,6 +60,7 @@ class SqlAsks(Part[D], AskStore):
         digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
+        within: float = 0.0,
     ) -> Awaitable[tuple[T, bool]]: ...
 
     async def page(

@@ -102,7 +102,7 @@ async def _submit(call: Call) -> tuple[Ask, int]:
     """Submit the ask; return it with the HTTP status: 201 if it is new, else 200."""
     key = idempotency_key(call.request)
     body = await call.read_json()
-    digest = digest_of(body)
+    digest = digest_of(body) if key is not None else ""  # only a repeated key compares it
     submission = read_submission(body)
     submitted = await call.api.run_to_completion(
         call.api.service.submit(submission, agent=call.agent, idempotency_key=key, digest=digest)

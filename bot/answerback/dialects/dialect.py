@@ -26,7 +26,7 @@ def present_fields(value: JsonValue | Json) -> frozenset[str]:
     """Return the fields of an object that are not null; none if it is not an object."""
     if not isinstance(value, Mapping):
         return _NONE
-    return frozenset(key for key, each in value.items() if each is not None)
+    return frozenset([key for key, each in value.items() if each is not None])
 
 
 def first_question(arguments: Json) -> JsonValue:
@@ -52,8 +52,13 @@ class Shape:
     says: JsonValue = None
     """The value of the field at that path."""
 
-    def matches(self, arguments: Json) -> bool:
-        fields, first = present_fields(arguments), present_fields(first_question(arguments))
+    def matches(self, arguments: Json, fields: frozenset[str], first: frozenset[str]) -> bool:
+        """Return whether a call has this shape.
+
+        Args:
+            fields: its fields that are not null.
+            first: those of its first question.
+        """
         return (
             self.has <= fields
             and (not self.has_any or not self.has_any.isdisjoint(fields))

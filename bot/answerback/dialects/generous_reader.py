@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.json_schema import schemas
-from answerback.dialects.dialect import CallRule, Json, present_fields
+from answerback.dialects.dialect import CallRule, Json, first_question, present_fields
 from answerback.dialects.installed import call_rules
 from answerback_base import strict_json
 
@@ -116,8 +116,9 @@ def _listed(arguments: Json) -> dict[str, JsonValue]:
 def detect(name: str, arguments: Json) -> DetectedDialect | None:
     """Return the dialect of a call, or None for an unknown name."""
     rules = [(dialect, rule) for dialect, rule in call_rules() if name in rule.names]
+    fields, first = present_fields(arguments), present_fields(first_question(arguments))
     for dialect, rule in rules:
-        if rule.shape is not None and rule.shape.matches(arguments):
+        if rule.shape is not None and rule.shape.matches(arguments, fields, first):
             return DetectedDialect(dialect, rule, by_shape=True)
     if not rules:
         return None
@@ -242,7 +243,7 @@ def _as_object(value: JsonValue, fields: Collection[str]) -> JsonValue:
 
 
 def _is_question(value: JsonValue) -> bool:
-    return isinstance(value, dict) and any(value.get(field) is not None for field in _TEXTS)
+    return isinstance(value, dict) and any([value.get(field) is not None for field in _TEXTS])  # noqa: C419 a few
 
 
 def _as_question(value: JsonValue) -> JsonValue:

@@ -93,6 +93,7 @@ class AskStore(Protocol):
         digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
+        within: float = 0.0,
     ) -> tuple[T, bool]:
         """Load an ask, decide and store, in one transaction that no other can interleave with.
 
@@ -101,7 +102,8 @@ class AskStore(Protocol):
         written: the call is a repeat, or raises IdempotencyKeyReusedError if it was stored with another ``digest``.
         ``then`` is called with the result once that is durable, unless it is a repeat: on the event loop, and even if
         the caller has gone. Returns the result and whether it is a repeat. With ``fence``, LeaseLostError is raised and
-        nothing is written unless that lease is still held in that epoch.
+        nothing is written unless that lease is still held in that epoch. ``within`` is how many seconds the change may
+        wait to be committed together with another one.
         """
 
     async def get(self, ask_id: str) -> Ask | None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Protocol
+from typing import Final, Protocol
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
@@ -25,6 +25,9 @@ from answerback.ports.store import Decision, Store, Write
 
 logger = logging.getLogger(__name__)
 
+_SHARING: Final = 0.1
+"""Seconds for which it may wait to be saved that a response has reported outcomes, so that it takes no commit of its
+own. Nobody waits for it, and no list includes them meanwhile."""
 HoldKey = tuple[str, SeenState]
 """An agent's name, and how the response carries the ask: alone or in a list."""
 
@@ -88,11 +91,16 @@ class LateAnswerTracker:
         held = (self._held.get((name, kind), ()) for kind in kinds)
         return frozenset(chain.from_iterable(held))
 
-    async def save_seen(self, ask_ids: Sequence[str], state: SeenState) -> Sequence[str]:
+    async def save_seen(
+        self, ask_ids: Sequence[str], state: SeenState, within: float = 0.0
+    ) -> Sequence[str]:
         """Mark outcomes as seen; return the ids of the asks for which that is new.
 
         The asks say so, too. They do before the outcomes are marked, so that none says it wrongly for long.
         If the store fails, the response is not taken back: the agent then gets the outcome again.
+
+        Args:
+            within: how many seconds that may wait to be committed together with something else.
         """
         at = self._clock.now()
         try:
@@ -100,7 +108,7 @@ class LateAnswerTracker:
                 changed = await self._late_answers.set_seen_state(ask_ids, state, at)
                 await self._save_collected(changed, None)
                 return changed
-            collected = await self._save_collected(ask_ids, at, state)
+            collected = await self._save_collected(ask_ids, at, state, within)
             rest = [ask_id for ask_id in ask_ids if ask_id not in collected]
             seen = await self._late_answers.set_seen_state(rest, state, at) if rest else ()
             return [ask_id for ask_id in ask_ids if ask_id in collected or ask_id in seen]
@@ -121,12 +129,19 @@ class LateAnswerTracker:
                 response.close()
 
     async def _save_collected(
-        self, ask_ids: Sequence[str], at: float | None, state: SeenState | None = None
+        self,
+        ask_ids: Sequence[str],
+        at: float | None,
+        state: SeenState | None = None,
+        within: float = 0.0,
     ) -> Collection[str]:
         """Note on asks since when their agents have what was owed to them (None: they do not have it), and with it how
         much they have seen; return the ids of those that did not say so yet."""
         decide = partial(_note_collected, at, state)
-        changes = [self._asks.change(ask_id, decide, then=self._publish) for ask_id in ask_ids]
+        changes = [
+            self._asks.change(ask_id, decide, then=self._publish, within=within)
+            for ask_id in ask_ids
+        ]
         results = await asyncio.gather(*changes)  # which a store commits together
         return {result.ask.id for result, _ in results if result is not None}
 
@@ -273,7 +288,8 @@ class ResponseTracker:
         async with self._saving():
             for state in set(self._outcomes.values()):
                 ids = [ask_id for ask_id, other in self._outcomes.items() if other is state]
-                self._newly_seen = (*self._newly_seen, *await self._tracker.save_seen(ids, state))
+                seen = await self._tracker.save_seen(ids, state, _SHARING)
+                self._newly_seen = (*self._newly_seen, *seen)
 
     def undo_seen(self) -> Coroutine[object, object, None]:
         """Undo `save_seen`, or prevent it: the response did not arrive, or its client has cancelled the call.

@@ -142,7 +142,7 @@ class JobThread(Generic[C]):
         job = Job(run, future, then)
         if within:
             self._patient.append(job)
-            self._hurry = self._hurry or self._loop.call_later(within, self._send)
+            self._send_within(within)
             return future
         if not self._collected:
             self._loop.call_soon(self._hand_over, 1)
@@ -155,6 +155,14 @@ class JobThread(Generic[C]):
         self._send()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
+
+    def _send_within(self, seconds: float) -> None:
+        at = self._loop.time() + seconds
+        if self._hurry is not None:
+            if self._hurry.when() <= at:
+                return
+            self._hurry.cancel()
+        self._hurry = self._loop.call_at(at, self._send)
 
     def _hand_over(self, known: int) -> None:
         # Hand over only once a round of the loop has added no more jobs. A thread woken by the first of many jobs

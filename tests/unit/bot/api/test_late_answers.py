@@ -205,10 +205,12 @@ async def test_a_list_includes_what_was_in_a_response_that_was_lost_before(
     tracker = api.running.service.late_answer_tracker
     save, may_save = tracker.save_seen, asyncio.Event()
 
-    async def save_slowly(ids: Sequence[str], state: SeenState) -> Sequence[str]:
+    async def save_slowly(
+        ids: Sequence[str], state: SeenState, within: float = 0.0
+    ) -> Sequence[str]:
         if state is slow:
             await may_save.wait()
-        return await save(ids, state)
+        return await save(ids, state, within)
 
     monkeypatch.setattr(tracker, "save_seen", save_slowly)
     client = Raw(api)

@@ -70,6 +70,24 @@ async def test_a_job_that_may_wait_runs_in_time_if_no_other_comes(batches: Batch
     assert batches.sizes == [1]
 
 
+async def test_a_job_that_may_wait_less_takes_along_those_that_came_before(
+    batches: Batches,
+) -> None:
+    waiting = batches.worker.submit(lambda _: 5, within=60.0)
+    assert await batches.worker.submit(lambda _: 6, within=0.01) == 6
+    assert await waiting == 5
+    assert batches.sizes == [2]
+
+
+async def test_a_job_that_may_wait_longer_does_not_delay_those_that_came_before(
+    batches: Batches,
+) -> None:
+    waiting = batches.worker.submit(lambda _: 5, within=0.01)
+    patient = batches.worker.submit(lambda _: 6, within=60.0)
+    assert [await waiting, await patient] == [5, 6]
+    assert batches.sizes == [2]
+
+
 async def test_a_job_that_may_wait_runs_before_the_end(batches: Batches) -> None:
     waiting = batches.worker.submit(lambda _: 5, within=60.0)
     await batches.worker.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import struct
 from collections.abc import AsyncIterator, Callable
@@ -101,3 +102,24 @@ async def test_noting_that_an_outcome_was_read_writes_no_index_of_when_asks_ende
     log = Log(path)
     await store.asks.change("ask_1", collect)
     assert log.written() == {"asks"}
+
+
+@pytest.mark.rule("LATE-5")
+async def test_what_an_agent_has_seen_is_written_with_the_next_change(
+    store: SqliteStore, path: Path
+) -> None:
+    await store.asks.change("ask_1", end_decision())
+    log = Log(path)
+    noting = asyncio.create_task(store.asks.change("ask_1", collect, within=60.0))
+    await store.asks.get("ask_1")
+    assert log.written() == set()
+    await store.asks.create(Write(new_ask(2)), None)
+    await noting
+    assert (await stored(store)).collection.collected_at == 3_000.0
+
+
+async def stored(store: SqliteStore) -> Ask:
+    """Return the ask as it is stored."""
+    ask = await store.asks.get("ask_1")
+    assert ask is not None
+    return ask
