@@ -32,6 +32,7 @@ from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
 if TYPE_CHECKING:
+    from answerback.ports.account_links import LinkDesk
     from answerback.ports.agent_tokens import SignInDesk
 
 
@@ -56,6 +57,7 @@ class WebSurface:
         desk: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
         extensions: the pages that extensions add.
+        links: where people link their accounts; None if only the operator does.
     """
 
     name = NAME
@@ -78,6 +80,7 @@ class WebSurface:
         desk: PushDesk | None = None,
         sign_ins: SignInDesk | None = None,
         extensions: Sequence[ExtensionPages] = (),
+        links: LinkDesk | None = None,
     ) -> None:
         access = PageLinks(secret, (public_url or local_url).rstrip("/"))
         self._site = Site(
@@ -88,7 +91,7 @@ class WebSurface:
         self._public = Visitors(access, holders, trusted, operators=False, labels=labels)
         self._tokens = tokens
         self._desk = desk
-        self._sign_ins = sign_ins
+        self._sign_ins, self._links = sign_ins, links
         self._extensions = extensions
 
     # --- the surface -------------------------------------------------------------------------------
@@ -151,6 +154,7 @@ class WebSurface:
             desk=self._desk,
             sign_ins=self._sign_ins,
             extensions=self._extensions,
+            links=self._links,
         )
         routes = [
             web.get("/", inbox.sign_in_page),
@@ -193,9 +197,8 @@ class WebSurface:
         return DevicePages(self._site, visitors, self._sign_ins).routes()
 
     def _account_routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        links = self._site.service.account_links
-        if links is None:
+        if self._links is None:
             return []
         from answerback_web.account_pages import AccountPages  # only where accounts can be linked
 
-        return AccountPages(self._site, visitors, links).routes()
+        return AccountPages(self._site, visitors, self._links).routes()

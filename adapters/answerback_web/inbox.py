@@ -31,6 +31,7 @@ from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 if TYPE_CHECKING:
+    from answerback.ports.account_links import LinkDesk
     from answerback.ports.agent_tokens import SignInDesk
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class Inbox:
         desk: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
         extensions: the pages that extensions add, to which it may link.
+        links: where people link their accounts; None if only the operator does.
     """
 
     def __init__(
@@ -72,13 +74,14 @@ class Inbox:
         desk: PushDesk | None = None,
         sign_ins: SignInDesk | None = None,
         extensions: Sequence[ExtensionPages] = (),
+        links: LinkDesk | None = None,
     ) -> None:
         self._site = site
         self._asks = asks
         self._visitors = visitors
         self._tokens = tokens
         self._desk = desk
-        self._sign_ins = sign_ins
+        self._sign_ins, self._can_link = sign_ins, links is not None
         self._extensions = extensions
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
@@ -257,7 +260,7 @@ class Inbox:
             connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
             further=[link for each in self._extensions if (link := each.link(visitor))],
-            may_link=self._site.service.account_links is not None and not visitor.is_operator,
+            may_link=self._can_link and not visitor.is_operator,
         )
 
     async def _grants(self, visitor: Visitor, links: _Links) -> list[GrantRow]:

@@ -168,12 +168,15 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
+        from answerback.ports.account_links import LinkDesk
+        from answerback.ports.agent_tokens import SignInDesk
         from answerback.ports.push import PushDesk
         from answerback_web.adapter import WebSurface
         from answerback_web.extension_pages import ExtensionPages
         from answerback_web.proxy_identity import TrustedProxies
 
-        desk = host.additions.get("push")
+        desk, sign_ins = host.additions.get("push"), host.additions.get("sign_ins")
+        links = host.additions.get("account_links")
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
@@ -189,7 +192,8 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             now=host.now,
             link_days=settings.link_days,
             desk=desk if isinstance(desk, PushDesk) else None,
-            sign_ins=host.sign_ins,
+            sign_ins=sign_ins if isinstance(sign_ins, SignInDesk) else None,
+            links=links if isinstance(links, LinkDesk) else None,
             extensions=[
                 each for each in host.additions.values() if isinstance(each, ExtensionPages)
             ],

@@ -20,6 +20,11 @@ def schema_tables() -> list[SchemaTable]:
     return [table for extension in extensions for table in extension.schema_tables]
 
 
+def copied_tables() -> dict[str, Sequence[str]]:
+    """Return those of these tables that are copied, with their columns."""
+    return {table.name: table.columns for table in schema_tables() if table.columns}
+
+
 def row(new: NewRow, ask_id: str, at: float) -> rows.Row:
     """Return a new row's columns but its number."""
     return (new.table, ask_id, rows.dump(new.value), at)

@@ -10,6 +10,7 @@ from answerback.ports.message_state import keep_intervals
 from answerback.ports.store import Maintenance
 from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
+from answerback_storage.extension_rows import schema_tables
 from answerback_storage.record import LATEST_TIME
 from answerback_storage.sql_database import KEYS, Part, SqlDatabase, Transaction
 
@@ -17,8 +18,6 @@ STEP: Final = 1_000
 """Rows deleted in one transaction, so that no click waits for all of them, and asks held in memory at once."""
 _KEYS: Final = {
     "grants": "id",
-    "sign_ins": "id",
-    "agent_tokens": "token_hash",
     "owed": "seq",
     "record": "seq",
     "seen": "id",
@@ -36,9 +35,6 @@ _PRUNE_DELIVERIES: Final = f"""DELETE FROM deliveries WHERE seq IN (SELECT seq F
     SELECT seq, updated_at FROM deliveries WHERE state = $1 ORDER BY seq LIMIT {STEP}) AS oldest
     WHERE updated_at < $2) RETURNING 1"""
 """Looks at the oldest only: those behind them wait until they are gone."""
-_TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
-"""The column that makes a row old, if it is not ``at``."""
-
 
 _NOTE_TIME: Final = """INSERT INTO seen (id, at) SELECT $1, CAST($2 AS double precision)
     WHERE EXISTS (SELECT 1 FROM grants WHERE ended_at IS NULL AND used < uses
@@ -49,8 +45,13 @@ _NOTE_TIME: Final = """INSERT INTO seen (id, at) SELECT $1, CAST($2 AS double pr
 
 class SqlMaintenance(Part[SqlDatabase], Maintenance):
     async def prune(self, before: float) -> int:
-        tables = (*KEYS, "grants", "sign_ins", "agent_tokens", "owed")
-        return sum([await self._prune_table(table, before) for table in tables])
+        own = [await self._prune_table(table, before) for table in (*KEYS, "grants", "owed")]
+        of_extensions = [
+            await self._prune_rows(table.name, *table.pruned, before)
+            for table in schema_tables()
+            if table.pruned is not None
+        ]
+        return sum(own + of_extensions)
 
     async def prune_audit(self, before: float) -> int:
         return await self._prune_table("record", before)
@@ -63,7 +64,10 @@ class SqlMaintenance(Part[SqlDatabase], Maintenance):
         return deleted
 
     async def _prune_table(self, table: str, before: float) -> int:
-        key, time_of = _KEYS.get(table) or self._db.primary_key(table), _TIME_OF.get(table, "at")
+        key = _KEYS.get(table) or self._db.primary_key(table)
+        return await self._prune_rows(table, key, "at", before)
+
+    async def _prune_rows(self, table: str, key: str, time_of: str, before: float) -> int:
         statement = f"""DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table}
             WHERE {time_of} < $1 {_PRUNED_IF.get(table, "")} ORDER BY {time_of} LIMIT {STEP}) RETURNING 1"""
         deleted, step = 0, STEP
@@ -86,8 +90,10 @@ class SqlMaintenance(Part[SqlDatabase], Maintenance):
             await tx.execute(
                 f"UPDATE deliveries SET next_at = next_at - $1 WHERE {pending}", seconds, at
             )
-            await tx.execute("DELETE FROM sign_ins")
-            await tx.execute("UPDATE agent_tokens SET until = until - $1", seconds)
+            for table in schema_tables():
+                if table.clock_set_back:
+                    given = (seconds,) if "$1" in table.clock_set_back else ()
+                    await tx.execute(table.clock_set_back, *given)
             query = f"SELECT id FROM asks WHERE due IS NOT NULL ORDER BY id {self._db.for_update}"
             due = await tx.execute(query)
             for first in range(0, len(due), STEP):

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import account_links, agent_tokens, extension_rows, grants, rows
+from answerback_storage import extension_rows, grants, rows
 
 _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
@@ -31,8 +31,6 @@ _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),
     "extension_rows": extension_rows.COLUMNS,
-    "agent_tokens": agent_tokens.TOKEN_COLUMNS,
-    "account_links": account_links.COLUMNS,
     "secrets": ("name", "value"),
 }
 """The tables and columns to copy, besides those of extensions. Every store has them; a store derives its other columns
@@ -43,8 +41,7 @@ _BATCH_ROWS: Final = 500
 
 def tables() -> dict[str, Sequence[str]]:
     """Return all tables to copy, with their columns."""
-    of_extensions = {table.name: table.columns for table in extension_rows.schema_tables()}
-    return {**_TABLES, **of_extensions}
+    return {**_TABLES, **extension_rows.copied_tables()}
 
 
 class TableDigest(NamedTuple):

@@ -23,9 +23,9 @@ from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor, Surface
 from answerback.runtime.sockets import bind_socket, socket_url
-from answerback.service.account_links import AccountLinks
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes, Submission
+from answerback_teams.account_links import AccountLinks
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
 from tests.service_support import FakeSurface
@@ -185,7 +185,6 @@ async def site(
             claim=claim,
             routes=Routes(by_name=routes or {}, people=people),
             commands=[links.command] if links else [],
-            account_links=links,
         )
         surface = surfaces["web"] = WebSurface(
             service,
@@ -197,6 +196,7 @@ async def site(
             link_days=link_days,
             holders=holders,
             agents=agents,
+            links=links,
         )
         await surface.start()
         here, local_url = await listen(surface.routes(), local=True, bound=local)

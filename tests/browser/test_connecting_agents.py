@@ -10,11 +10,11 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from answerback.api.oauth import DEVICE_GRANT
-from answerback.runtime.agent_settings import OnboardingSettings
 from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from answerback_storage.personal_links_file import PersonalLinksFile
+from answerback_teams.oauth import DEVICE_GRANT
+from answerback_teams.settings import OnboardingSettings
 from tests.browser.conftest import tab
 from tests.browser.test_accessibility import AXE
 

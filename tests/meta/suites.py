@@ -76,6 +76,12 @@ SUITES: Final = {
         f"{_BOT}/api",
         f"{_BOT}/cli",
     ),
+    "bot/answerback_teams/*.py": (
+        f"{_BOT}/teams",
+        f"{_BOT}/api",
+        f"{_BOT}/cli",
+        f"{_ADAPTERS}/web",
+    ),
     "bot/answerback_webhooks/*.py": (f"{_BOT}/webhooks", f"{_BOT}/service"),
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
     "bot/answerback_base/*.py": (f"{_BOT}/base", f"{_BOT}/core", f"{_BOT}/api", f"{_BOT}/runtime"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SERVICE = "bot/answerback/service"
+_TEAMS = "bot/answerback_teams"
 _OUTBOX = "bot/answerback/outbox"
 _WEBHOOKS = "bot/answerback_webhooks"
 _UNIT = "tests/unit/bot"
@@ -166,7 +167,7 @@ SERVICE = (
             (
                 "may_act.is_too_new(decided, actor, ask, people, at):",
                 "False:",
-                "service/test_account_links.py",
+                "teams/test_account_links.py",
             ),
             (
                 "HandOver: Row(_hand_over, Who.RESPONDERS,",
@@ -216,7 +217,7 @@ SERVICE = (
                 "if False:",
                 "service/test_people_across_surfaces.py",
             ),
-            ("if actor.ids == ():", "if False:", "service/test_account_links.py"),
+            ("if actor.ids == ():", "if False:", "teams/test_account_links.py"),
             ("if with_groups is None:", "if False:", "service/test_handing_over.py"),
             ("RejectReason.STALE if resolved.early else", "", "service/test_service_typed.py"),
             (
@@ -261,15 +262,15 @@ SERVICE = (
         "if False:",
         (f"{_UNIT}/api/test_oauth.py",),
     ),
-    # Links of accounts, agents that people connect, leases and receipts.
+    # Links of accounts, and agents that people connect.
     Mutant(
-        f"{_SERVICE}/account_links.py",
+        f"{_TEAMS}/account_links.py",
         "if old is not None and old.ended_at is None and (await self._validity())(old):",
         "if False:",
         ("tests/unit/adapters/web/test_account_pages.py",),
     ),
     *(
-        Mutant(f"{_SERVICE}/{file}.py", line, mutant, (f"{_UNIT}/service/{test}.py",))
+        Mutant(f"{_TEAMS}/{file}.py", line, mutant, (f"{_UNIT}/teams/{test}.py",))
         for file, line, mutant, test in (
             (
                 "account_links",
@@ -319,13 +320,14 @@ SERVICE = (
                 "if found is None:",
                 "test_sign_ins_end",
             ),
-            (
-                "approval_leases",
-                "if lapses_at is None or lapses_at > at:",
-                "if lapses_at is None:",
-                "test_approval_leases",
-            ),
         )
+    ),
+    # A lease of an approval lapses.
+    Mutant(
+        f"{_SERVICE}/approval_leases.py",
+        "if lapses_at is None or lapses_at > at:",
+        "if lapses_at is None:",
+        (f"{_UNIT}/service/test_approval_leases.py",),
     ),
     # What is decided after the end is no event for a webhook.
     Mutant(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from aiohttp import web
 
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.extension import Running
 from answerback.ports.person_key import KeyHolderSource, hash_of, holder_of
 from answerback.service.agent_requests import single_header
 from answerback.service.submission_request import Agent
-
-if TYPE_CHECKING:
-    from answerback.service.sign_ins import SignIns  # most services have none
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 
@@ -74,22 +72,22 @@ class Authenticator:
 
     Args:
         configured: the agents in the configuration.
-        connected: the agents that people have connected themselves; None if there can be none.
+        extensions: those that may have further agents.
         holders: the people who have keys.
     """
 
     def __init__(
-        self, configured: AgentTokens, connected: SignIns | None, holders: KeyHolderSource
+        self, configured: AgentTokens, extensions: Sequence[Running], holders: KeyHolderSource
     ) -> None:
-        self._configured, self._connected = configured, connected
+        self._configured, self._extensions = configured, extensions
         self.holders = holders
         self.required = configured.required
         """Whether callers need a token."""
 
     async def token_hashes(self) -> Collection[str]:
         """The hashes of the tokens of agents and front ends."""
-        connected = () if self._connected is None else await self._connected.list_for(None)
-        return [*self._configured.hashes, *(each.token_hash for each in connected)]
+        added = [await each.token_hashes() for each in self._extensions]
+        return [*self._configured.hashes, *(token_hash for each in added for token_hash in each)]
 
     async def authenticate_agent(self, request: web.Request) -> Agent | None:
         """The agent, or front end, whose token a request carries; None if callers need no tokens.
@@ -151,10 +149,11 @@ class Authenticator:
         if token is None:
             return None
         agent = self._configured.find_agent(token)
-        if agent is None and self._connected is not None:
-            agent = await self._connected.find_agent(token)
         if agent is not None:
             return Caller(agent=agent)
+        for extension in self._extensions:
+            if (known := await extension.find_agent(token)) is not None:
+                return Caller(agent=Agent(token_hash=hash_of(token), **known._asdict()))
         holder = holder_of(token, await self.holders())
         return None if holder is None else Caller(person=holder.person)
 

@@ -1,8 +1,8 @@
-"""List and revoke what people have allowed: grants, and the agents that they have connected. Never an agent's right."""
+"""List and revoke what people have allowed: grants. Never an agent's right."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import Field
@@ -16,12 +16,8 @@ from answerback.core.errors import ProblemError
 from answerback.core.granting import RevokeGrant, describe_match
 from answerback.core.grants import Grant
 from answerback.core.labels import ENGLISH
-from answerback.ports.agent_tokens import AgentToken
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.people_wire import PersonBody, Timestamp, iso
-
-if TYPE_CHECKING:
-    from answerback.service.sign_ins import SignIns
 
 
 class GrantBody(Wire):
@@ -110,66 +106,3 @@ async def revoke(call: Call) -> web.Response:
     # It is invalid to revoke a grant that has ended already.
     ended = await call.api.store.grants.get(grant_id) or grant
     return json_response(grant_body(ended).model_dump())
-
-
-class ConnectedAgentBody(Wire):
-    """An agent that a person has connected. What it calls itself and its machine, it says."""
-
-    name: str
-    program: str
-    machine: str
-    address: str
-    """From where it was connected."""
-    owner: PersonBody
-    created_at: Timestamp
-    expires_at: Timestamp
-
-
-class ConnectedAgents(Wire):
-    """The agents, oldest first."""
-
-    agents: tuple[ConnectedAgentBody, ...]
-
-
-def _body(agent: AgentToken) -> ConnectedAgentBody:
-    owner, by = agent.owner, agent.asked_by
-    return ConnectedAgentBody(
-        name=agent.name,
-        program=by.program,
-        machine=by.machine,
-        address=by.address,
-        owner={"surface": owner.surface, "user_id": owner.user_id, "name": owner.name},
-        created_at=iso(agent.at),
-        expires_at=iso(agent.until),
-    )
-
-
-async def list_agents(call: Call) -> web.Response:
-    """``GET /v1/agents``."""
-    sign_ins = _sign_ins(call)
-    found = await sign_ins.list_for(call.guest) if sign_ins is not None else ()
-    return json_response({"agents": [_body(each).model_dump() for each in found]})
-
-
-async def remove_agent(call: Call) -> web.Response:
-    """``DELETE /v1/agents/{id}``."""
-    name, sign_ins = call.request.match_info["id"], _sign_ins(call)
-    removed = sign_ins is not None and await call.api.run_to_completion(
-        sign_ins.remove(name, call.guest)
-    )
-    if not removed:
-        raise ProblemError(404, "Not found", f"Nobody has connected an agent named {name[:100]}.")
-    return await list_agents(call)
-
-
-def _sign_ins(call: Call) -> SignIns | None:
-    """Return what knows the agents.
-
-    Raises:
-        ProblemError: 403, for a front end, which is nobody's.
-    """
-    if call.person is None:
-        raise ProblemError(
-            403, "Not for surface tokens", "Send the person's key, or a personal link's."
-        )
-    return call.api.sign_ins

@@ -96,8 +96,8 @@ def _on_sent(api: Api, request: web.Request, tracker: ResponseTracker) -> SentRe
     if _acknowledges(request):
         tracker.await_acknowledgement()
         return arrivals.await_acknowledgement(request, tracker.close)
-    arrival = arrivals.track(request, lambda: api.start_change(tracker.undo_seen()))
-    _ = api.start_change(_save_seen(arrival, tracker))
+    arrival = arrivals.track(request, lambda: api.pending_changes.start(tracker.undo_seen()))
+    _ = api.pending_changes.start(_save_seen(arrival, tracker))
     return arrival
 
 

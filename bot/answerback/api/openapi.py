@@ -18,6 +18,7 @@ from answerback.service.ask_wire import AskBody
 _REF: Final = "#/components/schemas/{model}"
 _LASTING_NAMES: Final = {
     "answerback_receipts__bodies__LinkBody": "answerback__service__receipts__LinkBody",
+    "answerback_teams__link_operations__LinkBody": "answerback__api__account_links__LinkBody",
 }
 """Of models that are called alike, whose modules tell them apart: generated clients keep the names when one moves."""
 _ALWAYS: Final = {
@@ -196,7 +197,9 @@ def _schemas(operations: Sequence[Operation[Call]]) -> dict[str, JsonValue]:
         [(model.__name__, "validation", TypeAdapter(model)) for model in models],
         ref_template=_REF,
     )
-    schemas: Mapping[str, JsonValue] = schema["$defs"]
+    found: Mapping[str, JsonValue] = schema["$defs"]
+    names = sorted(found, key=lambda name: _LASTING_NAMES.get(name, name))
+    schemas = {name: found[name] for name in names}
     # Query models are spec as parameters; the types they refer to (such as enums) belong here.
     for operation in operations:
         if operation.query is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -23,7 +23,11 @@ from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
-from answerback.service.agent_requests import RESPONSE_TRACKER, parse_query, read_body
+from answerback.service.agent_requests import (
+    RESPONSE_TRACKER,
+    parse_query,
+    read_body,
+)
 from answerback.service.ask_wire import ask_json
 from answerback.service.json_bodies import dump_json, parse_json, parse_model
 from answerback.service.may_see import Viewer, may_see
@@ -31,14 +35,33 @@ from answerback.service.record_wire import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 
-if TYPE_CHECKING:
-    from answerback.service.sign_ins import SignIns  # most services have none
-
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 _MAX_INLINE_PARSE: Final = 32 * 1024
 """Bytes of JSON to parse on the event loop. Larger bodies, which take up to 60 ms, are parsed in a thread."""
+
+
+class PendingChanges:
+    """Changes that are finished even if their callers disconnect, and before the process ends."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[object]] = set()
+
+    async def run_to_completion(self, change: Coroutine[object, object, T]) -> T:
+        """Run a change to its end, even if the caller disconnects meanwhile."""
+        return await asyncio.shield(self.start(change))
+
+    def start(self, change: Coroutine[object, object, T]) -> asyncio.Task[T]:
+        """Start a change in the background."""
+        task = asyncio.create_task(change)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def finish(self) -> None:
+        """Wait for the changes in progress, whose callers have disconnected."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +73,6 @@ class Api:
     metrics: Metrics
     enabled: Callable[[str], bool]
     """Whether a tool of this name is served."""
-    sign_ins: SignIns | None = None
-    """The agents that people have connected; None if there can be none."""
     show_counts: Callable[[], Mapping[tuple[str, str], int]] = dict
     """The number of shows by surface and result."""
     replica: Callable[[], ReplicaStatus] | None = None
@@ -60,19 +81,11 @@ class Api:
     """Those that run."""
     exported_rows: Sequence[str] = ()
     """The tables of extensions whose rows are exported."""
-    pending_changes: set[asyncio.Task[object]] = field(default_factory=set)
-    """Changes in progress; they continue if the caller disconnects."""
+    pending_changes: PendingChanges = field(default_factory=PendingChanges)
 
     async def run_to_completion(self, change: Coroutine[object, object, T]) -> T:
         """Run a change to its end, even if the caller disconnects meanwhile."""
-        return await asyncio.shield(self.start_change(change))
-
-    def start_change(self, change: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        """Start a change in the background; it is finished before the process ends."""
-        task = asyncio.create_task(change)
-        self.pending_changes.add(task)
-        task.add_done_callback(self.pending_changes.discard)
-        return task
+        return await self.pending_changes.run_to_completion(change)
 
 
 @dataclass(frozen=True, slots=True)

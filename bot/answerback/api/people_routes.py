@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.api import (
-    account_links,
     action_bodies,
     actions,
     asks,
@@ -13,7 +12,7 @@ from answerback.api import (
     inbox_and_search,
     wire,
 )
-from answerback.api.operation import NEXT, NOT_FOUND
+from answerback.api.operation import NEXT
 from answerback.ports.operation import SURFACE_ONLY, ResponseSpec, delete, get, post
 
 PEOPLE_OPERATIONS: Final = (
@@ -70,76 +69,6 @@ PEOPLE_OPERATIONS: Final = (
         roles=SURFACE_ONLY,
         query=grants.RevokeQuery,
         description="A right of those who may answer where the grant was made, and of the operator.",
-    ),
-    get(
-        "agents",
-        "/v1/agents",
-        "List the agents that people have connected",
-        grants.list_agents,
-        {200: ResponseSpec("The agents whose tokens are valid.", grants.ConnectedAgents)},
-        roles=SURFACE_ONLY,
-        description="With the person's key all, with a personal link's key those of its person. Never for agents or "
-        "front ends.",
-    ),
-    delete(
-        "remove_agent",
-        "/v1/agents/{id}",
-        "Remove an agent that a person has connected",
-        grants.remove_agent,
-        {
-            200: ResponseSpec(
-                "Its token is refused from now on. The agents that are left.",
-                grants.ConnectedAgents,
-            ),
-        },
-        roles=SURFACE_ONLY,
-        description="With the person's key any, with a personal link's key one of its person's.",
-    ),
-    get(
-        "links",
-        "/v1/links",
-        "List the accounts that people have linked to their pages",
-        account_links.list_links,
-        {200: ResponseSpec("The linked accounts.", account_links.LinkList), 404: NOT_FOUND},
-        roles=SURFACE_ONLY,
-        query=account_links.LinkQuery,
-        description="Where `people_link` is on. For the person's key, and with a personal link's key for its person.",
-    ),
-    post(
-        "start_link",
-        "/v1/links",
-        "Start to link an account, and get a code",
-        account_links.start,
-        {
-            201: ResponseSpec("The code, for 15 minutes.", account_links.StartedLinkBody),
-            422: ResponseSpec("It is not said whose page."),
-            404: NOT_FOUND,
-        },
-        roles=SURFACE_ONLY,
-        query=account_links.LinkQuery,
-        description="The account's owner types `/answerback link CODE` and confirms; then confirm it here, too.",
-    ),
-    post(
-        "confirm_link",
-        "/v1/links/{id}",
-        "Link the account that has confirmed the code",
-        account_links.confirm,
-        {
-            200: ResponseSpec("The linked accounts.", account_links.LinkList),
-            409: ResponseSpec("This account has confirmed no code."),
-        },
-        roles=SURFACE_ONLY,
-        query=account_links.LinkQuery,
-        description="Tell the person first: whoever uses that account can then answer as them.",
-    ),
-    delete(
-        "remove_link",
-        "/v1/links/{id}",
-        "Remove a link, or refuse the account that has typed the code",
-        account_links.remove,
-        {200: ResponseSpec("The linked accounts.", account_links.LinkList)},
-        roles=SURFACE_ONLY,
-        query=account_links.LinkQuery,
     ),
     get(
         "search",

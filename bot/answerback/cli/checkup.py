@@ -16,7 +16,7 @@ from answerback.dialects.installed import installed_dialects
 from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
-from answerback.runtime.extensions import configured_for
+from answerback.runtime.extensions import configured_for, list_commands
 from answerback.runtime.from_settings import (
     build_routes,
     how_to_configure,
@@ -24,8 +24,6 @@ from answerback.runtime.from_settings import (
 )
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.runtime.stores import installed_stores
-from answerback.service.account_links import link_command
-from answerback.service.sign_in_commands import listed_commands
 from answerback.service.submission_plan import parse_destination
 from answerback.service.submission_request import To
 from answerback_agents.cli.main import installed_commands
@@ -207,8 +205,6 @@ def build_checkup(
             channels |= {place.channel: None} if place.channel else {}
             people += named
             direct += [named] if place.user else []
-    commands = listed_commands(settings.labels) if settings.onboarding.owners else ()
-    link = (link_command(settings.labels),) if settings.people_link else ()
     return DoctorContext(
         http,
         public_url=settings.public.url,
@@ -216,7 +212,7 @@ def build_checkup(
         responders=people,
         direct=direct,
         fix=fix,
-        commands=(*commands, *link),
+        commands=list_commands(settings),
     )
 
 

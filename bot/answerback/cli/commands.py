@@ -63,13 +63,6 @@ KEY: Final = Command(
     "Print the key that lets a person answer on the page and in the terminal.",
     "answerback.cli.key",
 )
-PERSON: Final = Command(
-    "person",
-    "Who may ask and answer",
-    30,
-    "Manage personal links, which let people answer on the page under their own names.",
-    "answerback.cli.person",
-)
 GRANT: Final = Command(
     "grant",
     "Who may ask and answer",

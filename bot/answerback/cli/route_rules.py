@@ -8,8 +8,10 @@ from typing import Final
 from answerback.core.ask import ANYONE, Destination
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.people import PERSON_PREFIX, People
+from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.plugin import Finding
 from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.extensions import configured_for
 from answerback.runtime.from_settings import build_people
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.submission_confirmers import find_confirmation_problem, plan_confirmers
@@ -75,8 +77,14 @@ def _proof(route: Route, settings: Settings) -> str:
         plugin_settings(settings, each).strength() for each in plugins if each.name == surface
     ]
     proofs = [_PROOFS[strength].format(surface=surface) for strength in strengths]
-    if settings.people_link and "links" not in strengths:
-        proofs.append(_PROOFS["links"])
+    added = {
+        strength
+        for each in installed_extensions().usable.values()
+        for strength in each.strengths(configured_for(settings, each))
+    }
+    proofs += [
+        _PROOFS[strength].format(surface=surface) for strength in sorted(added - {*strengths})
+    ]
     vouching = [name for name, agent in settings.agents.items() if agent.role == "surface"]
     proofs += [f"the word of agents.{name} (vouched)" for name in vouching]
     return f"; two people are {' or '.join(proofs)}" if proofs else ""

@@ -14,15 +14,13 @@ from typing import Final
 import uvloop
 
 from answerback.core.errors import ConfigError
-from answerback.ports.agent_tokens import OnboardingRules
 from answerback.runtime import app, logs
 from answerback.runtime.config import EVERY_ADDRESS, Settings, other_tool_names, plugin_settings
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
-from answerback.runtime.extensions import check_extensions
+from answerback.runtime.extensions import check_extensions, describe_extensions
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.first_calls import prepare_first_calls
 from answerback.runtime.from_settings import (
-    build_onboarding,
     build_routes,
     check_extras,
     how_to_configure,
@@ -70,7 +68,6 @@ def _summary(settings: Settings) -> list[str]:
     ]:
         raise ConfigError("\n".join(unconfigured))
     check_extensions(settings)
-    onboarding = build_onboarding(settings)
     server, public = settings.server, settings.public
     agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
     if settings.uses_tokens and not agents:
@@ -84,21 +81,13 @@ def _summary(settings: Settings) -> list[str]:
         "The configuration is valid.",
         f"agents' API: {server.host}:{server.port}",
         f"agents: {agents or 'no tokens, so only callers on this machine'}",
-        f"agents that people connect: {_describe_onboarding(onboarding)}",
+        *describe_extensions(settings),
         f"public listener: {listener}",
         f"database: {settings.storage.name}",
         f"surfaces: {', '.join(_surfaces(settings))}",
         f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
         f"inquiry backend: {settings.inquiry.url or 'none'}",
     ]
-
-
-def _describe_onboarding(rules: OnboardingRules) -> str:
-    if not rules.owners:
-        return "none"
-    names = ", ".join(rules.owners)
-    days = "1 day" if rules.days == 1 else f"{rules.days:g} days"
-    return f"{rules.agents_per_person} each for {names}, on the route {rules.route}, for {days}"
 
 
 def _surfaces(settings: Settings) -> list[str]:

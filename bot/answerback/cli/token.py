@@ -79,7 +79,7 @@ def list_(config: Config = None, json: Json = False) -> None:
 
     settings = load_settings(config)
     agents = settings.agents
-    connected = _connected(config) if settings.onboarding.owners else []
+    connected = _connected(config) if settings.adds_agents else []
     if json:
         rows: list[JsonObject] = [
             {"name": name, "role": agent.role, "label": agent.label, "routes": [*agent.routes]}
@@ -114,7 +114,7 @@ def revoke(
 
     settings = load_settings(config)
     agents = settings.agents
-    if name not in agents and settings.onboarding.owners:
+    if name not in agents and settings.adds_agents:
         _remove_connected(name, config)
         if json:
             print_json({"name": name, "revoked": True, "left": [*agents]})

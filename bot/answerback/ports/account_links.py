@@ -1,9 +1,9 @@
-"""Where people link accounts to their pages; proved by the tests of `answerback.service.account_links`."""
+"""Where people link accounts to their pages; proved by the tests of `answerback_teams.account_links`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from answerback.core.people import CODE_SECONDS, AccountLink
 from answerback.core.person import Person
@@ -23,6 +23,7 @@ class StartedLink(NamedTuple):
         return 0 <= now - self.at < CODE_SECONDS
 
 
+@runtime_checkable
 class LinkDesk(Protocol):
     """Starts, confirms, lists and removes links."""
 

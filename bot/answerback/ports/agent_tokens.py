@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from answerback.core.person import Person
 from answerback.ports.store_values import NO_LIMITS, AskLimits
@@ -174,6 +174,7 @@ class SignInRefusal(StrEnum):
     """They have as many agents as a person may have."""
 
 
+@runtime_checkable
 class SignInDesk(Protocol):
     """Where people connect agents, see which they have, and remove them."""
 

@@ -7,34 +7,47 @@ so an extension imports what it runs with in `Extension.open`. Proved by `answer
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeVar
 
 from answerback.ports.extension_rows import NO_ROWS, Rows, RowTable, SchemaTable
 from answerback.ports.settings_tables import Table
 
 if TYPE_CHECKING:  # commands that need no service import this module, too
     from contextlib import AsyncExitStack
+    from ipaddress import IPv4Network, IPv6Network
     from pathlib import Path
 
     from aiohttp import web
 
     from answerback.core.ask import Ask, Change
+    from answerback.core.labels import Labels
     from answerback.core.people import People
+    from answerback.core.person import Person
     from answerback.ports.claims import Claim
     from answerback.ports.clock import Clock
     from answerback.ports.commands import Command
     from answerback.ports.operation import ApiCall, Operation
     from answerback.ports.person_key import KeyHolderSource
-    from answerback.ports.plugin import Finding
+    from answerback.ports.plugin import Finding, Strength
     from answerback.ports.push import NotifyingSurface
     from answerback.ports.sender import SendResult
+    from answerback.ports.settings_tables import LimitSettings
     from answerback.ports.store import Store
-    from answerback.ports.store_values import Delivery
+    from answerback.ports.store_values import AskLimits, Delivery
     from answerback.ports.surface import Surface
 
 GROUP: Final = "answerback.extensions"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,19 @@ class Configured:
     """Its own table, of the type `Extension.settings`."""
     agent_secrets: Mapping[str, Sequence[str]] | None = field(repr=False)
     """The callback secrets of each agent; None if agents need no tokens."""
+    labels: Labels
+    surfaces: frozenset[str]
+    """The names of all existing surfaces, configured or not."""
+    default_route: str
+    surface_of: Callable[[str], str | None]
+    """Returns the surface where a route asks; None if that depends on the ask."""
+    limits: Callable[[LimitSettings], AskLimits]
+    """Returns the limits of an agent with these settings: unset keys have those of ``[limits]``."""
+
+    @property
+    def uses_tokens(self) -> bool:
+        """Whether agents need tokens."""
+        return self.agent_secrets is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +91,17 @@ class ServiceParts:
     """The surfaces by name; empty until all extensions are open."""
     holders: KeyHolderSource
     """Returns the valid keys and whom they belong to."""
+    signed_in_by: str | None
+    """What tells who a proxy has signed in; None if no proxy signs people in."""
+    credential_of: Callable[[Person], Awaitable[str | None]]
+    """Returns what proves now who a person is; see `answerback.service.grants.CredentialOf`."""
+    is_agent: Callable[[str], bool]
+    """Returns whether the configuration has an agent or a front end of a name."""
     address: str
     """The address at which people reach the service."""
+    proxies: Sequence[IPv4Network | IPv6Network]
+    """The proxies whose word counts for where a request comes from."""
+    run_to_completion: RunToCompletion
     wake_outbox: Callable[[], None]
     """Say that the outbox has something new which `Running.on_change` has not returned."""
     on_ended: Callable[[Callable[[Ask], None]], None]
@@ -77,6 +112,26 @@ class ServiceParts:
     """Whose people can have themselves notified."""
     stack: AsyncExitStack
     """Closes what the extension opens."""
+
+
+class KnownAgent(NamedTuple):
+    """An agent that an extension knows by its token."""
+
+    name: str
+    routes: tuple[str, ...]
+    """The names of the only routes that it may use; empty: all."""
+    label: str | None
+    """The name of the asker that people see; None: its name."""
+    owner: str | None
+    """The person in the directory on whose behalf it asks."""
+    limits: AskLimits
+
+
+class RunToCompletion(Protocol):
+    """Runs a change to its end, even if the caller disconnects meanwhile, and before the process ends."""
+
+    async def __call__(self, change: Coroutine[object, object, T]) -> T:
+        """Start the change, and wait for it; a caller that is cancelled meanwhile does not cancel the change."""
 
 
 class Running:
@@ -102,6 +157,14 @@ class Running:
     def callback_problem(self, url: str, agent: str | None) -> str | None:
         """Say why an agent's outcomes cannot be sent to a URL; None if they can."""
         return "No installed extension sends webhooks. Leave the callback out."
+
+    async def find_agent(self, token: str) -> KnownAgent | None:
+        """Return the agent that has a token which the configuration does not name."""
+        return None
+
+    async def token_hashes(self) -> Collection[str]:
+        """Return the hashes of the tokens of all such agents."""
+        return ()
 
     def routes(self) -> Sequence[web.RouteDef]:
         """The routes on the agents' listener, each of which authenticates its callers."""
@@ -135,12 +198,25 @@ class Extension(ABC):
     order: ClassVar[int] = 100
     table: ClassVar[str] = ""
     """The name of its table of the configuration; empty if it has none."""
-    settings: ClassVar[type[Table]] = Table
+    settings: ClassVar[type[Table] | type[bool]] = Table
+    """A `Table`, an `ExtensionTable` if it means something to the service, too, or bool if it is only a switch."""
     tables: ClassVar[Sequence[RowTable]] = ()
     schema_tables: ClassVar[Sequence[SchemaTable]] = ()
 
     def check(self, configured: Configured) -> None:  # noqa: B027 - few extensions have anything to check
         """Check the configuration; raises ConfigError if `open` would refuse it."""
+
+    def summary(self, configured: Configured) -> Sequence[str]:
+        """The lines that describe it in what `answerback serve --check` prints."""
+        return ()
+
+    def listed_commands(self, configured: Configured) -> Sequence[Command]:
+        """What people can do by ``/answerback`` where it runs; `answerback doctor` lists it."""
+        return ()
+
+    def strengths(self, configured: Configured) -> Sequence[Strength]:
+        """By what else two people may differ because of it; `answerback doctor` says so."""
+        return ()
 
     def operations(self) -> Sequence[Operation[ApiCall]]:
         """The operations that it adds to the API, also where the configuration does not use it; see `ApiCall.running`.

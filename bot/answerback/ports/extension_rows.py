@@ -92,9 +92,13 @@ class SchemaTable(NamedTuple):
     """A table with columns of its own, which a migration of this repository makes."""
 
     name: str
-    columns: tuple[str, ...]
-    """Those that `answerback copy` copies; ``seq`` is a number that the database gives."""
+    columns: tuple[str, ...] = ()
+    """Those that `answerback copy` copies, if any; ``seq`` is a number that the database gives."""
     erase: str = ""
     """The statement that erases what belongs to the ask ``$1``; empty if nothing does."""
     given_number: bool = False
     """Whether the database gives ``seq``."""
+    pruned: tuple[str, str] | None = None
+    """Its primary key and the column with a time, if rows are deleted some time after it; None: they stay."""
+    clock_set_back: str = ""
+    """The statement for when the clock was set back by ``$1`` seconds; empty if there is nothing to do."""

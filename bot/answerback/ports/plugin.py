@@ -17,7 +17,6 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
 
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.ports.agent_tokens import SignInDesk
     from answerback.ports.claims import SharedLeases
     from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
@@ -95,9 +94,9 @@ class Host:
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
     additions: Mapping[str, object] = field(default_factory=dict)
-    """What extensions add to this surface's pages, by their names; ``push`` is a `answerback.ports.push.PushDesk`."""
-    sign_ins: SignInDesk | None = None
-    """Where people connect their own agents; None if agents need no tokens."""
+    """What extensions add to this surface's pages, by their names: ``push`` is an `answerback.ports.push.PushDesk`,
+    ``sign_ins`` an `answerback.ports.agent_tokens.SignInDesk`, ``account_links`` an
+    `answerback.ports.account_links.LinkDesk`."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None

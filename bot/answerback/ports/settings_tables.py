@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -52,3 +53,28 @@ class Table(BaseModel):
     """One table of the configuration: frozen, and unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class ExtensionTable(Table):
+    """An extension's table that means something to the service, too; any other may be a `Table`."""
+
+    def adds_agents(self) -> bool:
+        """Whether there may be agents besides those of ``[agents]``. If so, callers need tokens."""
+        return False
+
+    def named_routes(self) -> Mapping[str, str]:
+        """The routes that it names, by the keys below the table; each has to exist."""
+        return {}
+
+    def named_people(self) -> Mapping[str, Sequence[str]]:
+        """The people that it names as responders are, by the keys below the table; each has to exist."""
+        return {}
+
+
+class LimitSettings(Table):
+    """How much an agent may ask; 0 means no limit. Unset keys have the default."""
+
+    asks_per_minute: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    open_asks: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    """Asks that wait for people at the same time."""
+    open_asks_per_conversation: Annotated[int, Field(ge=0, le=100_000)] | None = None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -24,9 +24,6 @@ from answerback.ports.commands import Commands
 from answerback.ports.live_messages import LiveMessages
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page, StoredEntry
-
-if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkDesk
 
 T = TypeVar("T")
 
@@ -100,8 +97,6 @@ class Asks(LiveMessages, Protocol):
     """Tells which accounts belong to one person."""
     commands: Commands
     """What people can do by ``/answerback``."""
-    account_links: LinkDesk | None
-    """Where people link their accounts; None if only the operator does."""
 
     async def act(
         self,

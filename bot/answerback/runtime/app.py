@@ -62,8 +62,6 @@ async def run_service(
             "" if operator_pages is None else await operator_pages.inbox_url(),
             operator_pages,
             built.service,
-            SettingsReloader(
-                settings, built.tokens, built.extensions, foundation.routes, built.in_force
-            ),
+            SettingsReloader(settings, built.tokens, built.extensions, foundation.routes),
             built.extensions,
         )

@@ -55,8 +55,6 @@ async def start_background(on: Foundation, built: BuiltService) -> Background:
         ("presence", service.presence.run),
     ]
     loops += built.extensions.loops()
-    if service.account_links is not None:
-        loops.append(("account links", service.account_links.run))
     replica = None
     if service.claim is not SOLE_CLAIM:
         changes = listen_for_changes(service, message_sync)

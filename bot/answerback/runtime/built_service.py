@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from ipaddress import ip_network
 
 from answerback.api.auth import AgentTokens
-from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.extension import Configured, ServiceParts
 from answerback.runtime import person_keys
-from answerback.runtime.desks import build_account_links, build_sign_ins
+from answerback.runtime.config import plugin_settings
 from answerback.runtime.extensions import Extensions, find_notifying_surface, open_extensions
 from answerback.runtime.foundation import Foundation
 from answerback.runtime.from_settings import (
     build_agent_tokens,
     build_anonymous_limits,
-    build_onboarding,
 )
 from answerback.runtime.plugins import installed_plugins
+from answerback.service.grants import CredentialOf
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-
-if TYPE_CHECKING:
-    from answerback.service.sign_ins import SignIns
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +28,6 @@ class BuiltService:
     service: Service
     extensions: Extensions
     tokens: AgentTokens
-    in_force: RulesInForce
-    sign_ins: SignIns | None
 
 
 async def build_service(on: Foundation) -> BuiltService:
@@ -41,17 +35,12 @@ async def build_service(on: Foundation) -> BuiltService:
 
     Raises:
         ConfigError: the table of an extension is invalid.
-        StoreError: what an extension needs, or the linked accounts, cannot be read.
+        StoreError: what an extension needs cannot be read.
     """
     settings, opened, routes = on.settings, on.opened, on.routes
-    links = await build_account_links(settings, opened, routes.people, on.holders)
-    extensions = await _open_extensions(on)
     tokens = build_agent_tokens(settings)
     credential_of = person_keys.build_credential_reader(settings, on.holders, tokens)
-    in_force = RulesInForce(build_onboarding(settings))
-    sign_ins, commands = build_sign_ins(
-        settings, opened, routes, on.surfaces, tokens, in_force, credential_of
-    )
+    extensions = await _open_extensions(on, tokens, credential_of)
     service = Service(
         opened.store,
         opened.clock,
@@ -66,15 +55,18 @@ async def build_service(on: Foundation) -> BuiltService:
         claim=opened.claim,
         hooks=on.hooks,
         credential_of=credential_of,
-        commands=[*commands, *([links.command] if links else []), *extensions.commands()],
-        account_links=links,
+        commands=extensions.commands(),
         extensions=extensions.storing(),
     )
-    return BuiltService(service, extensions, tokens, in_force, sign_ins)
+    return BuiltService(service, extensions, tokens)
 
 
-async def _open_extensions(on: Foundation) -> Extensions:
+async def _open_extensions(
+    on: Foundation, tokens: AgentTokens, credential_of: CredentialOf
+) -> Extensions:
     settings, opened, tracing = on.settings, on.opened, on.tracing
+    plugins = [plugin_settings(settings, plugin) for plugin in installed_plugins()]
+    proxies = [ip_network(each) for plugin in plugins for each in plugin.proxies()]
 
     def parts(configured: Configured) -> ServiceParts:
         return ServiceParts(
@@ -87,7 +79,12 @@ async def _open_extensions(on: Foundation) -> Extensions:
             people=on.routes.people,
             surfaces=on.surfaces,
             holders=on.holders,
+            signed_in_by=person_keys.signed_in_by(settings),
+            credential_of=credential_of,
+            is_agent=tokens.is_agent,
             address=on.sockets.address,
+            proxies=proxies,
+            run_to_completion=on.pending_changes.run_to_completion,
             wake_outbox=on.hooks.deliver,
             on_ended=on.hooks.ended.listen,
             trace_headers=dict if tracing is None else tracing.headers,

@@ -31,9 +31,17 @@ from answerback.dialects.installed import installed_dialects
 from answerback.ports.extension import Extension
 from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
-from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table
+from answerback.ports.settings_tables import (
+    ExtensionTable,
+    HttpUrl,
+    LimitSettings,
+    Names,
+    Port,
+    Seconds,
+    Table,
+)
 from answerback.ports.store_plugin import StorePlugin
-from answerback.runtime.agent_settings import AgentSettings, LimitSettings, OnboardingSettings
+from answerback.runtime.agent_settings import AgentSettings
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.runtime.stores import installed_stores, store_of
 from answerback.service.question_routing import NotBlank, ToolRule
@@ -204,9 +212,6 @@ class Settings(BaseSettings):
     routes: dict[str, Route] = {}
     agents: dict[str, AgentSettings] = {}
     people: dict[str, PersonSettings] = {}
-    onboarding: OnboardingSettings = OnboardingSettings()
-    people_link: bool = False
-    """Whether people link accounts to their pages without the operator."""
     limits: LimitSettings = LimitSettings()
     mcp: McpSettings = McpSettings()
     inquiry: InquirySettings = InquirySettings()
@@ -219,7 +224,19 @@ class Settings(BaseSettings):
     @property
     def uses_tokens(self) -> bool:
         """Whether agents need tokens, even if there are none yet."""
-        return bool(self.agents or self.onboarding.owners)
+        return bool(self.agents) or self.adds_agents
+
+    @property
+    def adds_agents(self) -> bool:
+        """Whether an extension may have agents besides those of the configuration."""
+        return any(table.adds_agents() for _, table in self.extension_tables())
+
+    def extension_tables(self) -> Iterator[tuple[str, ExtensionTable]]:
+        """Yield the tables of extensions that mean something to the service, with their names."""
+        for name in type(self).model_fields:
+            table = getattr(self, name)
+            if isinstance(table, ExtensionTable):
+                yield name, table
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
@@ -233,8 +250,9 @@ class Settings(BaseSettings):
             if isinstance(table, SurfaceSettings):
                 self._check_reachable(table)
         named = {f"agents.{name}.routes": agent.routes for name, agent in self.agents.items()}
-        if self.onboarding.route is not None:
-            named["onboarding.route"] = (self.onboarding.route,)
+        for name, extension_table in self.extension_tables():
+            for key, route in extension_table.named_routes().items():
+                named[f"{name}.{key}"] = (route,)
         for key, routes in named.items():
             for route in routes:
                 if route not in {*self.routes, self.default_route}:
@@ -294,7 +312,9 @@ def _named_accounts(settings: Settings) -> Iterator[tuple[str, str]]:
 
 def _responder_lists(settings: Settings) -> Iterator[tuple[str, Sequence[str] | None]]:
     """Yield the lists of who may act, with the key of each."""
-    yield "onboarding.owners", settings.onboarding.owners
+    for table_name, table in settings.extension_tables():
+        for key, names in table.named_people().items():
+            yield f"{table_name}.{key}", names
     for name, route in settings.routes.items():
         yield f"routes.{name}.responders", route.responders
         if route.escalate is not None:
@@ -354,7 +374,7 @@ def plugin_settings(settings: Settings, plugin: SurfacePlugin[T]) -> T:
     return table if isinstance(table, plugin.settings) else plugin.settings()
 
 
-def extension_settings(settings: Settings, extension: Extension) -> Table:
+def extension_settings(settings: Settings, extension: Extension) -> Table | bool:
     """An extension's settings: as configured, or else its defaults."""
     table = getattr(settings, extension.table, None) if extension.table else None
     return table if isinstance(table, extension.settings) else extension.settings()

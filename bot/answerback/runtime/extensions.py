@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import web
 
@@ -13,6 +14,7 @@ from answerback.ports.extension_rows import RowTable
 from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.push import NotifyingSurface
 from answerback.runtime.config import Settings, extension_settings, plugin_settings
+from answerback.runtime.from_settings import build_agent_limits, surface_of_route
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.submission_request import Agent
 
@@ -25,14 +27,39 @@ def configured_for(settings: Settings, extension: Extension) -> Configured:
         name: [secret.get_secret_value() for secret in agent.callback_secret]
         for name, agent in settings.agents.items()
     }
-    table = extension_settings(settings, extension)
-    return Configured(table, secrets if settings.uses_tokens else None)
+    return Configured(
+        table=extension_settings(settings, extension),
+        agent_secrets=secrets if settings.uses_tokens else None,
+        labels=settings.labels,
+        surfaces=installed_plugins().names,
+        default_route=settings.default_route,
+        surface_of=partial(surface_of_route, settings),
+        limits=partial(build_agent_limits, settings),
+    )
 
 
 def check_extensions(settings: Settings) -> None:
     """Check the tables of all installed extensions; raises ConfigError if one is invalid."""
     for extension in installed_extensions().usable.values():
         extension.check(configured_for(settings, extension))
+
+
+def describe_extensions(settings: Settings) -> list[str]:
+    """Return the lines that describe the installed extensions to whoever wrote the configuration."""
+    return [
+        line
+        for extension in installed_extensions().usable.values()
+        for line in extension.summary(configured_for(settings, extension))
+    ]
+
+
+def list_commands(settings: Settings) -> list[Command]:
+    """Return what people can do by ``/answerback`` in a service with these settings."""
+    return [
+        command
+        for extension in installed_extensions().usable.values()
+        for command in extension.listed_commands(configured_for(settings, extension))
+    ]
 
 
 def find_notifying_surface(settings: Settings) -> NotifyingSurface | None:
@@ -65,6 +92,14 @@ class Extensions:
         """Return those that store something with changes."""
         return [
             each for each in self.running.values() if type(each).on_change is not Running.on_change
+        ]
+
+    def having_agents(self) -> Sequence[Running]:
+        """Return those that may have further agents."""
+        return [
+            each
+            for each in self.running.values()
+            if type(each).find_agent is not Running.find_agent
         ]
 
     def callback_problem(self, url: str, agent: Agent | None) -> str | None:
@@ -101,6 +136,7 @@ class Extensions:
         Raises:
             ConfigError: a table is invalid.
         """
+        check_extensions(settings)  # also of those that do not run yet
         installed = installed_extensions().usable
         changes = {
             installed[name].table: each.reload(configured_for(settings, installed[name]))

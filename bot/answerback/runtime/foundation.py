@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 
 from answerback.api.metrics import Metrics
+from answerback.api.operation import PendingChanges
 from answerback.ports.claims import ClaimKind
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Surface
@@ -43,6 +44,7 @@ class Foundation:
     hooks: Hooks
     surfaces: dict[str, Surface] = field(default_factory=dict)
     """By name. Empty at first: the service acts through the surfaces, and each of them is built with the service."""
+    pending_changes: PendingChanges = field(default_factory=PendingChanges)
     cut_off: set[ClaimKind] = field(default_factory=set)
     """The kinds of work that did not stop in time, whose claims have to lapse."""
 

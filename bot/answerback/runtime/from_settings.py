@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from answerback.api.auth import AgentTokens
-from answerback.core.ask import ANYONE, Destination
+from answerback.core.ask import Destination
 from answerback.core.errors import ConfigError
-from answerback.core.people import PERSON_PREFIX, People
-from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules
+from answerback.core.people import People
+from answerback.ports.settings_tables import LimitSettings
 from answerback.ports.store_values import NO_LIMITS, AskLimits
-from answerback.runtime.agent_settings import LimitSettings
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.submission_plan import OWNER, parse_destination
@@ -120,7 +119,7 @@ def build_agent_tokens(settings: Settings) -> AgentTokens:
                 routes=agent.routes,
                 label=agent.label,
                 owner=agent.owner,
-                limits=_build_limits(_AGENT_LIMITS, settings.limits, agent.limits),
+                limits=build_agent_limits(settings, agent.limits),
             )
             for name, agent in settings.agents.items()
         },
@@ -128,35 +127,16 @@ def build_agent_tokens(settings: Settings) -> AgentTokens:
     )
 
 
-def build_onboarding(settings: Settings) -> OnboardingRules:
-    """Build the rules for agents that people connect themselves.
-
-    Raises:
-        ConfigError: it is not known which surface an owner is on.
-    """
-    table = settings.onboarding
-    if not table.owners:
-        return NO_ONBOARDING
-    surfaces, name = installed_plugins().names, table.route or settings.default_route
+def surface_of_route(settings: Settings, name: str) -> str | None:
+    """Return the surface where a route asks; None if that depends on the ask."""
     route = settings.routes.get(name)
-    place = parse_destination(route.to if route else name, surfaces)
-    home = place.surface if isinstance(place, Destination) else None
-    for owner in table.owners if home is None else ():
-        if owner != ANYONE and not owner.startswith(
-            (PERSON_PREFIX, *(f"{each}:" for each in surfaces))
-        ):
-            raise ConfigError(
-                f"onboarding.owners names {owner!r}, but not on which surface: write SURFACE:{owner}."
-            )
-    return OnboardingRules(
-        owners=table.owners,
-        home=home,
-        surfaces=surfaces,
-        route=name,
-        agents_per_person=table.agents_per_person,
-        days=table.days,
-        limits=_build_limits(_AGENT_LIMITS, settings.limits, table.limits),
-    )
+    place = parse_destination(route.to if route else name, installed_plugins().names)
+    return place.surface if isinstance(place, Destination) else None
+
+
+def build_agent_limits(settings: Settings, table: LimitSettings) -> AskLimits:
+    """Build the limits of an agent with a token."""
+    return _build_limits(_AGENT_LIMITS, settings.limits, table)
 
 
 def build_anonymous_limits(settings: Settings) -> AskLimits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
 
 from aiohttp import web
@@ -21,7 +20,6 @@ from answerback.mcp import mount
 from answerback.ports.plugin import BuiltSurface
 from answerback.runtime.background import Background
 from answerback.runtime.built_service import BuiltService
-from answerback.runtime.desks import oauth_routes
 from answerback.runtime.extensions import row_tables
 from answerback.runtime.foundation import Foundation
 from answerback.runtime.sockets import serve_app, serve_public
@@ -35,13 +33,12 @@ async def start_listeners(
     """Accept connections. With the stack, the requests in progress end first."""
     service, stack, sockets = built.service, on.stack, on.sockets
     api = _build_api(on, built, background)
-    added = [*oauth_routes(on.settings, api, sockets.address), *built.extensions.routes()]
-    local_app = await _build_local_app(on, api, surfaces, added)
+    local_app = await _build_local_app(on, api, surfaces, built.extensions.routes())
     if on.tracing is not None:
         local_app.middlewares.insert(0, on.tracing.middleware)
     strangers = UnverifiedConnections(unverified_agents_limit(), counts_verified=False)
     listener = await serve_app(local_app, sockets.api, strangers, refuse_unsupported)
-    stack.push_async_callback(_finish, api)
+    stack.push_async_callback(on.pending_changes.finish)
     stack.push_async_callback(listener.cleanup)
     if sockets.public:
         public_app = build_public_app(
@@ -51,7 +48,7 @@ async def start_listeners(
         )
         connections = UnverifiedConnections(public_connection_limit())
         public = serve_public(public_app, sockets.public, refuse_unsupported, connections)
-        stack.push_async_callback(_finish, api)
+        stack.push_async_callback(on.pending_changes.finish)
         await stack.enter_async_context(public)
     # Release the waiters first, because a closing listener waits for the requests in progress.
     stack.callback(service.stop_waiting)
@@ -63,14 +60,14 @@ def _build_api(on: Foundation, built: BuiltService, background: Background) -> A
         service=service,
         store=on.opened.store,
         surfaces=service.surfaces,
-        tokens=Authenticator(built.tokens, built.sign_ins, on.holders),
-        sign_ins=built.sign_ins,
+        tokens=Authenticator(built.tokens, built.extensions.having_agents(), on.holders),
         metrics=on.metrics,
         enabled=service.rules.enabled,
         show_counts=lambda: background.message_sync.show_counts,
         replica=None if replica is None else replica.status,
         extensions=built.extensions.running.values(),
         exported_rows=[table.name for table in row_tables() if table.exported],
+        pending_changes=on.pending_changes,
     )
 
 
@@ -87,8 +84,3 @@ async def _build_local_app(
     loopback = is_loopback(settings.server.host)
     pages = [page for surface in surfaces for page in surface.pages]
     return build_local_app(api, routes=routes, pages=pages, loopback=loopback)
-
-
-async def _finish(api: Api) -> None:
-    """Finish the pending changes, whose callers have disconnected."""
-    await asyncio.gather(*api.pending_changes, return_exceptions=True)

@@ -6,19 +6,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from answerback.api.auth import AgentTokens
-from answerback.ports.agent_tokens import RulesInForce
 from answerback.runtime.config import Settings
 from answerback.runtime.extensions import Extensions
 from answerback.runtime.from_settings import (
     build_agent_tokens,
-    build_onboarding,
     build_routes,
 )
 from answerback.service.submission_request import Routes
 
-RELOADABLE_TABLES: Final = (
-    *("agents", "people", "onboarding", "routes", "default_route", "limits", "log"),
-)
+RELOADABLE_TABLES: Final = ("agents", "people", "routes", "default_route", "limits", "log")
 """The tables of the service that can be reloaded, as some of extensions can; changes to any other need a restart."""
 
 
@@ -29,7 +25,6 @@ class SettingsReloader:
     tokens: AgentTokens
     extensions: Extensions
     routes: Routes
-    in_force: RulesInForce
 
     def update_from(self, new: Settings) -> list[str]:
         """Apply new settings, and return the tables whose changes need a restart.
@@ -37,7 +32,7 @@ class SettingsReloader:
         Raises:
             ConfigError: a table is invalid; then nothing changes.
         """
-        routes, onboarding = build_routes(new), build_onboarding(new)
+        routes = build_routes(new)
         tokens, apply_extensions = build_agent_tokens(new), self.extensions.check_reload(new)
         old = self.settings
         # Whether there are tokens decides, when the listeners are created, if the API only serves this machine; it
@@ -46,14 +41,13 @@ class SettingsReloader:
         applied = [
             name
             for name in RELOADABLE_TABLES
-            if not (switches_tokens and name in {"agents", "onboarding"})
+            if not (switches_tokens and name == "agents")
             and not (name == "limits" and not self.tokens.required)
         ]
         if self.tokens.required:
             self.tokens.update_from(tokens)
         if not switches_tokens:
             applied += apply_extensions()
-            self.in_force.rules = onboarding
         self.routes.default, self.routes.by_name = routes.default, routes.by_name
         self.routes.people.update_from(routes.people)
         self.settings = old.model_copy(update={name: getattr(new, name) for name in applied})

@@ -42,7 +42,6 @@ async def _build_surfaces(on: Foundation, built: BuiltService) -> list[BuiltSurf
                 public_url=on.sockets.public_url,
                 holders=on.holders,
                 tokens=settings.uses_tokens,
-                sign_ins=built.sign_ins,
                 agents={
                     name: agent.label or name
                     for name, agent in settings.agents.items()

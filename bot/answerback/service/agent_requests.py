@@ -3,16 +3,17 @@ repeats."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel
 
 from answerback.core.errors import ProblemError
 from answerback.http.request_body import BodyError, receive_body
+from answerback.ports.extension import RunToCompletion
 from answerback.service.json_bodies import parse_model
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
@@ -27,13 +28,6 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
 
-class Finish(Protocol):
-    """Runs a change to completion, even if the caller hangs up."""
-
-    async def __call__(self, change: Coroutine[object, object, T]) -> T:
-        """Run it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Callers:
     """The callers of a listener.
@@ -41,11 +35,11 @@ class Callers:
     Args:
         agent_of: the agent whose token a request presents (None: callers need no tokens); raises
             ProblemError for a bad one.
-        run_to_completion: see `Finish`.
+        run_to_completion: see `answerback.ports.extension.RunToCompletion`.
     """
 
     agent_of: Callable[[web.Request], Awaitable[Agent | None]]
-    run_to_completion: Finish
+    run_to_completion: RunToCompletion
 
     async def agent(self, request: web.Request) -> Agent | None:
         """The agent that makes the request.

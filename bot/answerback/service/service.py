@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -41,9 +40,6 @@ from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
 from answerback.service.waiters import Waiters
-
-if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkDesk
 
 logger = logging.getLogger(__name__)
 
@@ -80,12 +76,11 @@ class Service(AskActions, ShownAsks):
         hooks: Hooks | None = None,
         credential_of: CredentialOf = need_no_credential,
         commands: Sequence[Command] = (),
-        account_links: LinkDesk | None = None,
         extensions: Sequence[Running] = (),
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.claim, self.people = claim, routes.people
-        self.commands, self.account_links = Commands(commands, labels or Labels()), account_links
+        self.commands = Commands(commands, labels or Labels())
         self.rules, self.hooks = rules or question_routing.Rules(), hooks or Hooks()
         commits = ChangeCommitter(
             store,

@@ -12,7 +12,7 @@ from answerback.ports.agent_tokens import (
     SignInState,
 )
 from answerback.ports.store_values import AskLimits
-from answerback.service.sign_ins import (
+from answerback_teams.sign_ins import (
     Codes,
     Issued,
     SignIns,

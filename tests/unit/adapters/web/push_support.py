@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from answerback.api.operation import PendingChanges
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
@@ -27,6 +28,7 @@ from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
 from answerback.runtime.extensions import configured_for, find_notifying_surface
 from answerback.runtime.sockets import bind_socket, socket_url
+from answerback.service.grants import need_no_credential
 from answerback.service.notify import Hooks
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes, Submission
@@ -186,7 +188,12 @@ async def push_rig(
             people=people,
             surfaces=surfaces,
             holders=holders,
+            signed_in_by=None,
+            credential_of=need_no_credential,
+            is_agent=lambda _name: False,
             address=socket_url(bound),
+            proxies=(),
+            run_to_completion=PendingChanges().run_to_completion,
             wake_outbox=hooks.deliver,
             on_ended=hooks.ended.listen,
             trace_headers=dict,

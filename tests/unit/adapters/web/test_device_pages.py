@@ -20,8 +20,8 @@ from answerback.ports.agent_tokens import AskingProgram, OnboardingRules, RulesI
 from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.service import Service
-from answerback.service.sign_ins import WRONG_CODES, Codes, Issued, SignIns
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_teams.sign_ins import WRONG_CODES, Codes, Issued, SignIns
 from answerback_web.adapter import WebSurface
 from answerback_web.proxy_identity import TrustedProxies
 from tests.browser.site import KEY, OPERATOR, SECRET, listen

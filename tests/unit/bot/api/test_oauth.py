@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from answerback.api import oauth
 from answerback.core.errors import StoreError
 from answerback.core.person import AuthMethod, Person
-from answerback.runtime.agent_settings import OnboardingSettings
 from answerback.service.submission_request import Route
 from answerback_storage.personal_links_file import PersonalLinksFile
+from answerback_teams import oauth
+from answerback_teams.settings import OnboardingSettings
 from answerback_web.plugin import WebSettings
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
@@ -270,7 +270,7 @@ async def test_calls_without_a_token_are_limited_by_address_and_in_all(
 async def test_beyond_the_most_that_can_wait_a_program_is_told_to_come_back(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerback.service.sign_ins.MAX_WAITING", 1)
+    monkeypatch.setattr("answerback_teams.sign_ins.MAX_WAITING", 1)
     async with onboarding(serve) as api:
         await begin(api)
         status, body = await send(api, "device_authorization", BEGIN)

@@ -15,9 +15,8 @@ import pytest
 from aiohttp import web
 from typer.testing import CliRunner, Result
 
-from answerback.api import oauth
-from answerback.service import sign_ins
 from answerback_agents.cli import main, sign_in
+from answerback_teams import oauth, sign_ins
 from tests.fakes.receiver import WAIT
 from tests.unit.bot.api.conftest import Json, Serve
 from tests.unit.bot.api.test_oauth import anns_key, connect, onboarding, page, post

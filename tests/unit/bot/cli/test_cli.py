@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import answerback_numbers.cli as numbers_cli
 import answerback_receipts.cli as receipts_cli
+import answerback_teams.cli as teams_cli
 from answerback import cli
 from answerback_agents import cli as agents_cli
 from answerback_agents.cli.main import all_commands, app, load_command
@@ -26,9 +27,8 @@ COMMANDS: Final = all_commands()
 
 
 def test_every_command_module_is_in_the_table() -> None:
-    folders = (
-        Path(package.__path__[0]) for package in (agents_cli, cli, numbers_cli, receipts_cli)
-    )
+    packages = (agents_cli, cli, numbers_cli, receipts_cli, teams_cli)
+    folders = (Path(package.__path__[0]) for package in packages)
     modules = {
         path.stem.replace("_", "-")
         for folder in folders
@@ -77,6 +77,7 @@ finally:
         *("answerback", "answerback.cli", "answerback.cli.commands"),
         *("answerback_receipts", "answerback_receipts.commands"),
         *("answerback_numbers", "answerback_numbers.commands"),
+        *("answerback_teams", "answerback_teams.commands"),
         *("answerback_agents", "answerback_agents.cli", "answerback_agents.cli.command"),
         *(f"answerback_agents.cli.{name}" for name in ("main", "output", "own_commands")),
         *("answerback_base", *(f"answerback_base.{name}" for name in base)),

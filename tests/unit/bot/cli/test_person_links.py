@@ -10,8 +10,8 @@ import pytest
 from prompt_toolkit.application import create_app_session
 from typer.testing import CliRunner
 
-from answerback.cli import person_links
 from answerback_agents.cli import main
+from answerback_teams.cli import person_links
 
 TYPED_BY = {"surface": "slack", "user_id": "U1", "name": None}
 

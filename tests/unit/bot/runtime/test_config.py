@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
 from answerback.ports.installed_extensions import installed_extensions
+from answerback.ports.settings_tables import Table
 from answerback.runtime.config import (
     Settings,
     StorageSettings,
@@ -136,6 +137,7 @@ def test_every_table_of_a_complete_file_is_read(tmp_path: Path) -> None:
     assert settings.agents["ci"].routes == ("deploys",)
     assert [s.get_secret_value() for s in settings.agents["ci"].callback_secret] == [WHSEC, WHSEC]
     callbacks = extension_settings(settings, installed_extensions().usable["webhooks"])
+    assert isinstance(callbacks, Table)
     assert len(callbacks.model_dump()["secret"]) == 1
     assert settings.tools["deploy"].questions["env"].answer == "staging"
     assert settings.labels.back == "Zurück"

@@ -15,7 +15,6 @@ import pytest
 from answerback.cli import serving
 from answerback.core.errors import ConfigError
 from answerback.core.person import Person
-from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings, settings_type
@@ -45,7 +44,7 @@ def webhook_secrets_of(extensions: Extensions, agent: str) -> Sequence[str]:
 def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), webhooks(first)
-    reloader = SettingsReloader(first, tokens, callbacks, Routes(), RulesInForce())
+    reloader = SettingsReloader(first, tokens, callbacks, Routes())
     url = "http://10.0.0.1/hook"
     assert callbacks.callback_problem(url, Agent("ann")) is not None
     allowed = {"allow": ["10.0.0.0/8"]}
@@ -69,7 +68,7 @@ def test_people_are_reloaded() -> None:
     people = routes.people
     old, now = (Person(surface="chat", user_id=user_id) for user_id in ("ann", "ann2"))
     assert (people.name_of(old), people.as_named(old).name) == ("ann", "Ann")
-    reloader = SettingsReloader(first, tokens, webhooks(first), routes, RulesInForce())
+    reloader = SettingsReloader(first, tokens, webhooks(first), routes)
     assert reloader.update_from(new) == []
     assert (people.name_of(old), people.name_of(now)) == (None, "ann")
     assert people.as_named(now).name == "Ann Lee"
@@ -80,7 +79,7 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
     for agents, waiting in ((("ann",), []), ((), ["limits"])):
         first = settings(*agents)
         tokens = build_agent_tokens(first)
-        reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
+        reloader = SettingsReloader(first, tokens, webhooks(first), Routes())
         new = settings(*agents, limits={"open_asks": 3})
         assert reloader.update_from(new) == waiting
         ann = tokens.find_agent("ann")
@@ -91,7 +90,7 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
 def test_an_invalid_configuration_changes_nothing() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
+    reloader = SettingsReloader(first, tokens, webhooks(first), Routes())
     with pytest.raises(ConfigError, match=r"callbacks\.allow"):
         reloader.update_from(settings("bob", callbacks={"allow": ["http://hooks"]}))
     assert tokens.find_agent("bob") is None
@@ -100,7 +99,7 @@ def test_an_invalid_configuration_changes_nothing() -> None:
 def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
+    reloader = SettingsReloader(first, tokens, webhooks(first), Routes())
     assert reloader.update_from(settings(log={"level": "debug"})) == ["agents"]
     assert tokens.required
     assert tokens.find_agent("ann") is None, (
@@ -110,7 +109,7 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     assert tokens.find_agent("ann") is not None
     first = settings()
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, webhooks(first), Routes(), RulesInForce())
+    reloader = SettingsReloader(first, tokens, webhooks(first), Routes())
     assert reloader.update_from(settings("ann")) == ["agents"]
     assert not tokens.required
     assert tokens.find_agent("ann") is None
@@ -120,7 +119,7 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
 def test_reloading_only_agents_reports_nothing_else() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), webhooks(first)
-    reloader = SettingsReloader(first, tokens, callbacks, Routes(), RulesInForce())
+    reloader = SettingsReloader(first, tokens, callbacks, Routes())
     allowed = {"allow": ["10.0.0.0/8"]}
     new = settings("bob", secret=SECRETS[1], callbacks=allowed, mcp={"wait": 1})
     assert reloader.update_agents_from(new) == []

@@ -16,8 +16,8 @@ import pytest
 
 from answerback.core.errors import DeclinedCallError
 from answerback.dialects.registry import render_refusal
+from answerback.ports.settings_tables import LimitSettings
 from answerback.ports.store_values import AskLimits
-from answerback.runtime.agent_settings import LimitSettings
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import build_agent_tokens, build_anonymous_limits
 from answerback.service import ask_limits

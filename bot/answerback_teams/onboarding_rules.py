@@ -1,16 +1,56 @@
-"""Who is among those who may connect agents, by the operator's rules."""
+"""The operator's rules for those who connect agents, and who is among them."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
 from answerback.core.ask import ANYONE
+from answerback.core.errors import ConfigError
 from answerback.core.people import PERSON_PREFIX, People
 from answerback.core.person import Person
-from answerback.ports.agent_tokens import OnboardingRules
+from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules
+from answerback.ports.extension import Configured
 
 FindGroups = Callable[[Person, frozenset[str]], Awaitable[frozenset[str] | None]]
 """Returns which of these groups an account is in; None if its surface cannot say yet."""
+
+
+def build_rules(configured: Configured) -> OnboardingRules:
+    """Build the rules.
+
+    Raises:
+        ConfigError: it is not known which surface an owner is on.
+    """
+    table, surfaces = configured.table, configured.surfaces
+    if not table.owners:
+        return NO_ONBOARDING
+    name = table.route or configured.default_route
+    home = configured.surface_of(name)
+    for owner in table.owners if home is None else ():
+        if owner != ANYONE and not owner.startswith(
+            (PERSON_PREFIX, *(f"{each}:" for each in surfaces))
+        ):
+            raise ConfigError(
+                f"onboarding.owners names {owner!r}, but not on which surface: write SURFACE:{owner}."
+            )
+    return OnboardingRules(
+        owners=table.owners,
+        home=home,
+        surfaces=surfaces,
+        route=name,
+        agents_per_person=table.agents_per_person,
+        days=table.days,
+        limits=configured.limits(table.limits),
+    )
+
+
+def describe(rules: OnboardingRules) -> str:
+    """Say who may connect how many agents, where and for how long."""
+    if not rules.owners:
+        return "none"
+    names = ", ".join(rules.owners)
+    days = "1 day" if rules.days == 1 else f"{rules.days:g} days"
+    return f"{rules.agents_per_person} each for {names}, on the route {rules.route}, for {days}"
 
 
 async def may_own(

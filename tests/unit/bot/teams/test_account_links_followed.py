@@ -11,7 +11,7 @@ from answerback.core.errors import StoreError
 from answerback.core.people import AccountLink
 from tests.unit.bot.api.conftest import until
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.service.test_account_links import ANN, IN_CHAT, Desk
+from tests.unit.bot.teams.test_account_links import ANN, IN_CHAT, Desk
 
 
 @pytest.mark.rule("LINK-8")

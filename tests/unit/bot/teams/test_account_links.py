@@ -21,9 +21,9 @@ from answerback.core.person import AuthMethod, Person
 from answerback.ports.commands import CommandAnswer, CommandUse
 from answerback.ports.person_key import operator
 from answerback.ports.surface import Acted, Actor, Rejected
-from answerback.service.account_links import AccountLinks, link_command
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
+from answerback_teams.account_links import AccountLinks, link_command
 from tests.service_support import ask_user
 from tests.unit.bot.conftest import Parts
 

@@ -26,8 +26,8 @@ from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
-from answerback.service.typed_codes import new_code, read_code
 from answerback_base.visible_text import one_line
+from answerback_teams.typed_codes import new_code, read_code
 
 logger = logging.getLogger(__name__)
 

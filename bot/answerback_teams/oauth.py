@@ -14,14 +14,15 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 from pydantic import JsonValue
 
-from answerback.api.operation import Api, json_response
+from answerback.api.operation import json_response
 from answerback.core.errors import StoreError
 from answerback.http.client_address import Network, client_address, scheme_of
 from answerback.http.request_body import BodyError, receive_body
 from answerback.http.request_rates import RequestRates
 from answerback.ports.agent_tokens import AskingProgram
 from answerback.ports.clock import Clock
-from answerback.service.sign_ins import CODE_SECONDS, INTERVAL, PollError, SignIns
+from answerback.ports.extension import RunToCompletion
+from answerback_teams.sign_ins import CODE_SECONDS, INTERVAL, PollError, SignIns
 
 logger = logging.getLogger(__name__)
 
@@ -77,13 +78,14 @@ class OAuthEndpoints:
 
     def __init__(
         self,
-        api: Api,
         sign_ins: SignIns,
         clock: Clock,
         address: str,
         proxies: Sequence[Network],
+        run_to_completion: RunToCompletion,
     ) -> None:
-        self._api, self._sign_ins, self._address, self._proxies = api, sign_ins, address, proxies
+        self._sign_ins, self._address, self._proxies = sign_ins, address, proxies
+        self._run_to_completion = run_to_completion
         self._beginnings = RequestRates(*BEGINNINGS, clock.monotonic)
         self._polls = RequestRates(*POLLS, clock.monotonic)
         self._reads = RequestRates(*_READS, clock.monotonic)
@@ -139,7 +141,7 @@ class OAuthEndpoints:
         asked_by = AskingProgram(
             _claim(sent, "program"), _claim(sent, "machine"), address.text, address.is_reported
         )
-        codes = await self._api.run_to_completion(self._sign_ins.begin(asked_by))
+        codes = await self._run_to_completion(self._sign_ins.begin(asked_by))
         if codes is None:
             text = "Too many programs wait for a person already."
             raise OAuthError("slow_down", text, 429, INTERVAL)
@@ -160,7 +162,7 @@ class OAuthEndpoints:
         if _required(sent, "grant_type") != DEVICE_GRANT:
             raise OAuthError("unsupported_grant_type", f"The only grant here is {DEVICE_GRANT}.")
         device_code = _required(sent, "device_code")
-        issued = await self._api.run_to_completion(self._sign_ins.poll(device_code))
+        issued = await self._run_to_completion(self._sign_ins.poll(device_code))
         if isinstance(issued, PollError):
             raise OAuthError(issued.value, _DESCRIPTIONS[issued])
         agent = issued.agent

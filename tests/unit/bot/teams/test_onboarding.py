@@ -9,19 +9,22 @@ import pytest
 
 from answerback.core.errors import ConfigError
 from answerback.core.people import NOBODY_KNOWN
-from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules, RulesInForce
+from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules
 from answerback.ports.person_key import hash_of
 from answerback.ports.store_values import AskLimits
+from answerback.runtime.app import run_service
 from answerback.runtime.config import Settings, settings_type
 from answerback.runtime.config_file import load_settings
+from answerback.runtime.extensions import configured_for
 from answerback.runtime.from_settings import (
     build_agent_tokens,
-    build_onboarding,
-    build_routes,
 )
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
 from answerback.service.submission_request import Agent, Routes
+from answerback_teams.extension import SignInsExtension
+from answerback_teams.onboarding_rules import build_rules
+from answerback_teams.running_sign_ins import RunningSignIns
 from tests.service_support import webhooks
 
 CHAT = {"team": {"to": "slack:C1"}, "mine": {"to": "owner"}}
@@ -32,6 +35,10 @@ def settings(**onboarding: Any) -> Settings:
     return settings_type().model_validate({"onboarding": table, "routes": CHAT})
 
 
+def rules_of(settings: Settings) -> OnboardingRules:
+    return build_rules(configured_for(settings, SignInsExtension()))
+
+
 @pytest.mark.rule("ONBOARD-1")
 def test_the_table_alone_means_tokens_and_any_address(tmp_path: Path) -> None:
     file = tmp_path / "answerback.toml"
@@ -40,7 +47,7 @@ def test_the_table_alone_means_tokens_and_any_address(tmp_path: Path) -> None:
     assert loaded.uses_tokens
     assert build_agent_tokens(loaded).required
     assert webhooks(loaded).callback_problem("http://127.0.0.1:1/", Agent("ann-x")) is not None
-    assert build_onboarding(loaded) == OnboardingRules(
+    assert rules_of(loaded) == OnboardingRules(
         owners=("anyone",),
         home="web",
         surfaces=installed_plugins().names,
@@ -52,16 +59,16 @@ def test_the_table_alone_means_tokens_and_any_address(tmp_path: Path) -> None:
     file.write_text('server.host = "0.0.0.0"\n')
     with pytest.raises(ConfigError, match="no agent has a token"):
         load_settings(file)
-    assert build_onboarding(Settings()) == NO_ONBOARDING
+    assert rules_of(Settings()) == NO_ONBOARDING
 
 
 @pytest.mark.rule("ONBOARD-3", "ONBOARD-10")
 def test_the_route_says_on_which_surface_plain_ids_are() -> None:
-    rules = build_onboarding(settings(owners=["U1", "@S9"], route="team", limits={"open_asks": 1}))
+    rules = rules_of(settings(owners=["U1", "@S9"], route="team", limits={"open_asks": 1}))
     assert (rules.home, rules.route, rules.limits.open_asks) == ("slack", "team", 1)
-    assert build_onboarding(settings(owners=["slack:U1", "anyone"], route="mine")).home is None
+    assert rules_of(settings(owners=["slack:U1", "anyone"], route="mine")).home is None
     with pytest.raises(ConfigError, match="but not on which surface: write SURFACE:U1"):
-        build_onboarding(settings(owners=["U1"], route="mine"))
+        rules_of(settings(owners=["U1"], route="mine"))
 
 
 @pytest.mark.parametrize(
@@ -79,27 +86,33 @@ def test_what_makes_no_sense_is_refused(onboarding: dict[str, Any], wrong: str) 
 
 
 @pytest.mark.rule("CLI-16")
-def test_routes_and_who_may_connect_agents_are_reloaded() -> None:
-    first = settings(route="team")
-    tokens, routes = build_agent_tokens(first), build_routes(first)
-    rules = RulesInForce(build_onboarding(first))
-    reloader = SettingsReloader(first, tokens, webhooks(first), routes, rules)
-    named = {**CHAT, "ops": {"to": "web"}}
-    table = {"owners": ["web:ann"], "route": "ops"}
-    new = first.model_validate({"onboarding": table, "routes": named, "default_route": "ops"})
-    assert reloader.update_from(new) == []
-    assert (routes.default, sorted(routes.by_name)) == ("ops", ["mine", "ops", "team"])
-    assert (rules.rules.owners, rules.rules.route) == (("web:ann",), "ops")
-    agents = {"ci": {"token_hash": hash_of("ci")}}
-    assert reloader.update_from(settings_type().model_validate({"agents": agents})) == []
-    assert rules.rules == NO_ONBOARDING, "what people have connected is refused from now on"
-    assert reloader.update_from(settings_type()()) == ["agents"]
-    assert tokens.required
+async def test_routes_and_who_may_connect_agents_are_reloaded(tmp_path: Path) -> None:
+    own = {"server": {"port": 0}, "storage": {"url": f"sqlite:///{tmp_path / 'asks.db'}"}}
+    onboarding = {"owners": ["anyone"], "route": "team"}
+    first = settings_type().model_validate({**own, "onboarding": onboarding, "routes": CHAT})
+    async with run_service(first) as up:
+        running, reloader = up.extensions.running["sign_ins"], up.reloader
+        assert isinstance(running, RunningSignIns)
+        named = {**CHAT, "ops": {"to": "web"}}
+        table = {"owners": ["web:ann"], "route": "ops"}
+        new = {**own, "onboarding": table, "routes": named, "default_route": "ops"}
+        assert reloader.update_from(first.model_validate(new)) == []
+        routes = reloader.routes
+        assert (routes.default, sorted(routes.by_name)) == ("ops", ["mine", "ops", "team"])
+        assert running.desk.is_open()
+        assert running.desk.terms() == (90, "ops")
+        wrong = {**own, "onboarding": {"owners": ["U1"], "route": "mine"}, "routes": CHAT}
+        with pytest.raises(ConfigError, match="write SURFACE:U1"):
+            reloader.update_from(first.model_validate(wrong))
+        assert running.desk.terms() == (90, "ops"), "nothing has changed"
+        agents = {"ci": {"token_hash": hash_of("ci")}}
+        assert reloader.update_from(first.model_validate({**own, "agents": agents})) == []
+        assert not running.desk.is_open(), "what people have connected is refused from now on"
+        assert reloader.update_from(first.model_validate(own)) == ["agents"]
+        assert reloader.tokens.required
 
 
 def test_onboarding_that_begins_where_no_tokens_were_needed_waits_for_a_restart() -> None:
-    rules = RulesInForce()
     parts = build_agent_tokens(Settings()), webhooks(settings_type()())
-    reloader = SettingsReloader(settings_type()(), *parts, Routes(people=NOBODY_KNOWN), rules)
+    reloader = SettingsReloader(settings_type()(), *parts, Routes(people=NOBODY_KNOWN))
     assert reloader.update_from(settings()) == ["onboarding"]
-    assert rules.rules == NO_ONBOARDING

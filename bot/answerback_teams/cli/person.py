@@ -108,8 +108,8 @@ def link(
 
     The account's owner types the code that this prints, and confirms; then you are asked to confirm it here.
     """
-    from answerback.cli.person_links import link_account
     from answerback_agents.cli.api_client import resolve_access
+    from answerback_teams.cli.person_links import link_account
 
     link_account(resolve_access(url, token), name, wait)
 

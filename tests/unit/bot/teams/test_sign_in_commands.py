@@ -7,9 +7,9 @@ import pytest
 from answerback.core.labels import ENGLISH
 from answerback.core.person import Person
 from answerback.ports.commands import CommandAnswer, Commands
-from answerback.service import sign_in_commands as module
-from answerback.service.sign_in_commands import sign_in_commands
-from answerback.service.sign_ins import Codes, Issued, PollError
+from answerback_teams import sign_in_commands as module
+from answerback_teams.sign_in_commands import sign_in_commands
+from answerback_teams.sign_ins import Codes, Issued, PollError
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.sign_in_support import CY, Rig
 

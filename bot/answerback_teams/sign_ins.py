@@ -31,14 +31,14 @@ from answerback.ports.agent_tokens import (
     account_of,
 )
 from answerback.ports.clock import MIN_CLOCK_STEP, Clock
+from answerback.ports.extension import KnownAgent
 from answerback.ports.person_key import hash_of, new_token
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.service import typed_codes
 from answerback.service.grants import CredentialOf
 from answerback.service.inbox import find_groups_among
-from answerback.service.onboarding_rules import FindGroups, may_own
-from answerback.service.submission_request import Agent
+from answerback_teams import typed_codes
+from answerback_teams.onboarding_rules import FindGroups, may_own
 
 logger = logging.getLogger(__name__)
 
@@ -292,7 +292,7 @@ class SignIns(SignInDesk):
 
     # --- who may -------------------------------------------------------------------------------------
 
-    async def find_agent(self, token: str) -> Agent | None:
+    async def find_agent(self, token: str) -> KnownAgent | None:
         """Return the agent that has this token, if that is valid and its owner may still have agents."""
         found, rules = await self._tokens.find(hash_of(token)), self._in_force.rules
         if found is None or self._clock.now() >= found.until:
@@ -301,9 +301,8 @@ class SignIns(SignInDesk):
             return None
         owner = self._people.as_named(found.owner)
         label = f"{found.asked_by.program} ({owner.name or owner.user_id})"
-        return Agent(
+        return KnownAgent(
             name=found.name,
-            token_hash=found.token_hash,
             routes=(rules.route,),
             label=label[:_MAX_LABEL],
             owner=self._people.owner_name(owner),

@@ -12,8 +12,8 @@ import pytest
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.ports.agent_tokens import SignIn, SignInRefusal
-from answerback.service import sign_ins as module
-from answerback.service.sign_ins import (
+from answerback_teams import sign_ins as module
+from answerback_teams.sign_ins import (
     Issued,
     PollError,
 )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import Field
 
-from answerback.api.operation import Call, json_response
+from answerback.api.operation import NOT_FOUND, json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.people import CODE_SECONDS, AccountLink, account_id
 from answerback.core.person import Person
+from answerback.ports.account_links import LinkDesk, StartedLink
+from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get, post
 from answerback.service.people_wire import PersonBody, Timestamp, iso, person_body
-
-if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkDesk, StartedLink
+from answerback_teams.running_links import RunningLinks
 
 
 class LinkBody(Wire):
@@ -76,7 +76,7 @@ def _started_body(started: StartedLink) -> StartedLinkBody:
     )
 
 
-async def list_links(call: Call) -> web.Response:
+async def list_links(call: ApiCall) -> web.Response:
     """``GET /v1/links``."""
     desk, page = await _desk_and_page(call)
     started = None if page is None else await desk.started(page)
@@ -87,7 +87,7 @@ async def list_links(call: Call) -> web.Response:
     return json_response(found.model_dump())
 
 
-async def start(call: Call) -> web.Response:
+async def start(call: ApiCall) -> web.Response:
     """``POST /v1/links``."""
     desk, page = await _desk_and_page(call)
     started = None if page is None else await desk.start(page)
@@ -98,17 +98,17 @@ async def start(call: Call) -> web.Response:
     return json_response(_started_body(started).model_dump(), status=201)
 
 
-async def confirm(call: Call) -> web.Response:
+async def confirm(call: ApiCall) -> web.Response:
     """``POST /v1/links/{id}``."""
     desk, page = await _desk_and_page(call)
     account = call.request.match_info["id"]
-    if page is None or not await call.api.run_to_completion(desk.confirm(page, account, mine=True)):
+    if page is None or not await call.run_to_completion(desk.confirm(page, account, mine=True)):
         detail = f"{account[:100]} has not confirmed this person's code, or belongs to another."
         raise ProblemError(409, "Not linked", detail)
     return await list_links(call)
 
 
-async def remove(call: Call) -> web.Response:
+async def remove(call: ApiCall) -> web.Response:
     """``DELETE /v1/links/{id}``."""
     desk, page = await _desk_and_page(call)
     account, by = call.request.match_info["id"], call.person
@@ -118,10 +118,10 @@ async def remove(call: Call) -> web.Response:
     return await list_links(call)
 
 
-async def _desk_and_page(call: Call) -> tuple[LinkDesk, Person | None]:
+async def _desk_and_page(call: ApiCall) -> tuple[LinkDesk, Person | None]:
     """Return the desk and whose page it is about; None: everyone's, for the operator."""
-    desk = call.service.account_links
-    if desk is None:
+    running = call.running(RunningLinks)
+    if running is None:
         raise ProblemError(404, "Not found", "The operator has not switched people_link on.")
     if call.person is None:
         raise ProblemError(
@@ -131,11 +131,65 @@ async def _desk_and_page(call: Call) -> tuple[LinkDesk, Person | None]:
     if call.guest is not None and name not in {None, call.guest.user_id}:
         raise ProblemError(403, "Not your page", "With a personal link's key, leave out person.")
     if call.guest is not None or name is None:
-        return desk, call.guest
-    holders = await call.api.tokens.holders()
+        return running.desk, call.guest
+    holders = await running.holders()
     found = [
         each.person for each in holders if each.person.user_id == name and not each.is_operator
     ]
     if not found:
         raise ProblemError(404, "Not found", f"{name[:100]} has no personal link.")
-    return desk, found[0]
+    return running.desk, found[0]
+
+
+LINK_OPERATIONS = (
+    get(
+        "links",
+        "/v1/links",
+        "List the accounts that people have linked to their pages",
+        list_links,
+        {200: ResponseSpec("The linked accounts.", LinkList), 404: NOT_FOUND},
+        roles=SURFACE_ONLY,
+        query=LinkQuery,
+        description="Where `people_link` is on. For the person's key, and with a personal link's key for its person.",
+        after="remove_agent",
+    ),
+    post(
+        "start_link",
+        "/v1/links",
+        "Start to link an account, and get a code",
+        start,
+        {
+            201: ResponseSpec("The code, for 15 minutes.", StartedLinkBody),
+            422: ResponseSpec("It is not said whose page."),
+            404: NOT_FOUND,
+        },
+        roles=SURFACE_ONLY,
+        query=LinkQuery,
+        description="The account's owner types `/answerback link CODE` and confirms; then confirm it here, too.",
+        after="links",
+    ),
+    post(
+        "confirm_link",
+        "/v1/links/{id}",
+        "Link the account that has confirmed the code",
+        confirm,
+        {
+            200: ResponseSpec("The linked accounts.", LinkList),
+            409: ResponseSpec("This account has confirmed no code."),
+        },
+        roles=SURFACE_ONLY,
+        query=LinkQuery,
+        description="Tell the person first: whoever uses that account can then answer as them.",
+        after="start_link",
+    ),
+    delete(
+        "remove_link",
+        "/v1/links/{id}",
+        "Remove a link, or refuse the account that has typed the code",
+        remove,
+        {200: ResponseSpec("The linked accounts.", LinkList)},
+        roles=SURFACE_ONLY,
+        query=LinkQuery,
+        after="confirm_link",
+    ),
+)

@@ -12,15 +12,15 @@ from answerback.core.errors import PlatformUnavailableError
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.agent_tokens import NO_ONBOARDING, SignIn, SignInRefusal, SignInState
+from answerback.ports.extension import KnownAgent
 from answerback.ports.person_key import operator
-from answerback.service import sign_ins as module
-from answerback.service.sign_ins import (
+from answerback_teams import sign_ins as module
+from answerback_teams.sign_ins import (
     CODE_SECONDS,
     WRONG_CODES,
     Issued,
     PollError,
 )
-from answerback.service.submission_request import Agent
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.sign_in_support import ANN, BOB, CLAUDE, CY, LIMITS, RULES, Rig
 
@@ -48,9 +48,8 @@ async def test_a_person_approves_by_the_code_and_the_program_gets_a_token_once(r
     assert isinstance(issued, Issued)
     assert await rig.desk.poll(codes.device) is PollError.INVALID_GRANT
     agent = await rig.desk.find_agent(issued.token)
-    assert agent == Agent(
+    assert agent == KnownAgent(
         name=issued.agent.name,
-        token_hash=issued.agent.token_hash,
         routes=("team",),
         label="Claude Code (Ann)",
         owner="web:ann@example.com",

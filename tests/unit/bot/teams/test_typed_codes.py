@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.service.typed_codes import CODE_LETTERS, new_code, read_code
+from answerback_teams.typed_codes import CODE_LETTERS, new_code, read_code
 
 
 @pytest.mark.rule("ONBOARD-4", "LINK-4")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.bot.service.test_account_links import BOB, IN_CHAT, Desk
-from tests.unit.bot.service.test_account_links import desk as desk
+from tests.unit.bot.teams.test_account_links import BOB, IN_CHAT, Desk
+from tests.unit.bot.teams.test_account_links import desk as desk
 
 
 @pytest.mark.rule("LINK-5")
