@@ -184,13 +184,29 @@ def members(text: str) -> dict[str, str]:
     Args:
         text: an object that `parse` accepts.
     """
-    found: dict[str, str] = {}
+    return {key: value for key, (_, value) in written_members(text).items()}
+
+
+def written_members(text: str) -> dict[str, tuple[str, str]]:
+    """Return the members of an object by key: each key and value as they are written."""
+    found: dict[str, tuple[str, str]] = {}
     at = text.index("{")
     while text[at := _next(text, at + 1)] != "}":
         key, end = _DECODER.raw_decode(text, at)
         begin = _next(text, end)
-        _, end = _DECODER.raw_decode(text, begin)
-        found[key] = text[begin:end]
+        _, after = _DECODER.raw_decode(text, begin)
+        found[key] = (text[at:end], text[begin:after])
+        at = after - 1
+    return found
+
+
+def written_items(text: str) -> list[str]:
+    """Return the items of an array as they are written."""
+    found: list[str] = []
+    at = text.index("[")
+    while text[at := _next(text, at + 1)] != "]":
+        _, end = _DECODER.raw_decode(text, at)
+        found.append(text[at:end])
         at = end - 1
     return found
 

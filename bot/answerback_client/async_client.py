@@ -213,14 +213,19 @@ class AsyncClient:
         """
         return await self.call("GET", _path(ask_id, "/receipt"))
 
-    async def consume(self, ask_id: str) -> Ask:
+    async def consume(self, ask_id: str, *, edited: str | None = None) -> Ask:
         """Consume an approval: the first of all callers gets it, so that it can be used only once.
 
+        Args:
+            edited: the digest of the call as a person has changed it (`Ask.edited`): without it, such a call is not
+                consumed.
+
         Raises:
-            RefusedError: it was consumed before, or nobody has allowed it.
+            RefusedError: it was consumed before, nobody has allowed it, or what was allowed is another call.
         """
         # Not retried automatically: the first call may have consumed it.
-        return Ask.of(await self.call("POST", _path(ask_id, "/consume"), repeat=False))
+        body = None if edited is None else {"edited": edited}
+        return Ask.of(await self.call("POST", _path(ask_id, "/consume"), json=body, repeat=False))
 
     async def retry(
         self, ask_id: str, text: str | None = None, *, actor: Mapping[str, JsonValue] | None = None

@@ -148,6 +148,26 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """The call that a person changed and allowed: make this one."""
+
+    arguments: Json
+    """If the ask decides about several calls: the arguments of those that were changed, by question id."""
+    written: str
+    """The arguments as JSON, with each number as it was written."""
+    digest: str
+    """By which the approval is consumed."""
+    difference: str
+    """What was changed, in words."""
+
+    @classmethod
+    def of(cls, body: Json) -> Self:
+        """Build an edited call from the API's JSON."""
+        said = (str(body[name]) for name in ("written", "digest", "difference"))
+        return cls(OBJECT.validate_python(body["arguments"]), *said)
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """The state of an ask; ``json`` is the API's complete representation."""
 
@@ -194,6 +214,12 @@ class Ask:
         """JSON pointers to the arguments that the service had to read generously; a strict call has none."""
         read = self.json.get("repaired")
         return tuple(map(str, read)) if isinstance(read, list) else ()
+
+    @property
+    def edited(self) -> Edited | None:
+        """The call as a person changed it before they allowed it; None if they allowed it as it was."""
+        body = self.json.get("edited")
+        return Edited.of(body) if isinstance(body, dict) else None
 
     @property
     def clarify(self) -> Json | None:
@@ -292,6 +318,7 @@ class Envelope(TypedDict):
     origin: NotRequired[Mapping[str, str]]
     confirmations: NotRequired[int]
     urgency: NotRequired[str]
+    takes_edited: NotRequired[bool]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

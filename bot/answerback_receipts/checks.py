@@ -141,6 +141,7 @@ def _proves(
         given = _object(_object(payload["answered_by"]).get(question))
         who = _name(given.get("by"), read) or f", by no person ({_word(given.get('source'))})"
         yield f"The answer to {quoted(question)} is {quote(value)}{who}, at {_word(given.get('at'))}."
+    yield from _proves_edit(_object(payload.get("edited")), quote)
     if grant := _object(payload.get("grant")):
         by, until = _name(grant["by"], read), _word(grant["expires_at"])
         is_made = grant["use"] is None
@@ -160,6 +161,15 @@ def _proves(
         yield f"What was shown when it was decided ({where}) is as given in this file."
     if link is not None:
         yield f"It is line {link['n']} of the service's chain."
+
+
+def _proves_edit(
+    edited: Mapping[str, JsonValue], quote: Callable[[JsonValue], str]
+) -> Iterator[str]:
+    """Say what a person changed in the call before they allowed it, if anything."""
+    if edited:
+        what, now = quote(edited["difference"]), quote(edited["arguments"])
+        yield f"The call was changed before it was allowed: {what}. Its arguments were then {now}."
 
 
 def _does_not_prove(body: ReceiptBody) -> Iterator[str]:

@@ -14,6 +14,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, headline_of
 from answerback.core.canonical_json import canonical, digest, is_digest
+from answerback.core.edited_call import digest_of
+from answerback.core.editing import difference_of, written_edit
 from answerback.core.form import AnswerType, Question
 from answerback.core.person import AuthMethod
 from answerback.core.walker import GivenAnswer, Person, Source
@@ -110,6 +112,12 @@ def payload_of(
         "reason": outcome.reason and outcome.reason.value,
         "gave_up": outcome.gave_up and outcome.gave_up.value,
     }
+    if request.editable and (written := written_edit(ask)) is not None:
+        payload["edited"] = {
+            "arguments": hidden.add("edited", written),
+            "digest": hidden.add("edited/digest", digest_of(written)),
+            "difference": hidden.add("edited/difference", difference_of(ask)),
+        }
     if (note := ask.grant) is not None:
         payload["grant"] = {
             "id": note.id,

@@ -47,6 +47,7 @@ GUARDS: Final = (
             ): "without an offer the terms were refused above",
         },
     ),
+    Guards("answerback.core.editing", (f"{_API}/test_edits.py",)),
     Guards(
         "answerback.service.grants",
         (f"{_SERVICE}/test_grants.py", f"{_API}/test_grants_end.py", f"{_API}/test_grants.py"),

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, assert_never, get_args
+from typing import Annotated, Final, Literal, Self, assert_never, get_args
 
-from pydantic import AfterValidator, Field, JsonValue, RootModel, StrictBool
+from pydantic import (
+    AfterValidator,
+    Field,
+    JsonValue,
+    ModelWrapValidatorHandler,
+    RootModel,
+    StrictBool,
+    model_validator,
+)
 
 from answerback.api.wire import Wire
 from answerback.core.actions import (
@@ -21,10 +29,12 @@ from answerback.core.actions import (
     Submit,
 )
 from answerback.core.clarification import AskBack
+from answerback.core.editing import AllowEdited
 from answerback.core.grants import GrantTerms
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
 from answerback.service.batches import MAX_BATCH
+from answerback_base import strict_json
 
 
 class ActorBody(Wire):
@@ -57,7 +67,8 @@ class AnswerBody(_Acting):
 
     ``remember`` keeps the answer for the rest of the turn, if the prompt offers that; ``note`` is a note to go with
     the answer, allowed if the prompt's ``note`` is true; ``grant`` allows the same again; ``unseen`` allows something
-    of which nothing is known, where the prompt's ``nothing_known`` is true.
+    of which nothing is known, where the prompt's ``nothing_known`` is true; ``edited`` allows the call with other
+    arguments, where the prompt's ``editable`` is true: all of them, as an object or as its JSON in a text.
     """
 
     action: Literal["answer"]
@@ -66,6 +77,24 @@ class AnswerBody(_Acting):
     note: str | None = None
     grant: GivenGrantBody | None = None
     unseen: StrictBool = False
+    edited: dict[str, JsonValue] | str | None = None
+    _written: str | None = None
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_numbers(cls, body: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        answer = validate(body)
+        sent = body.get("edited") if isinstance(body, Mapping) else None
+        if isinstance(sent, dict):
+            answer._written = strict_json.dump_as_written(sent, ensure_ascii=False)
+        elif isinstance(sent, str):
+            answer._written = sent
+        return answer
+
+    @property
+    def written_edit(self) -> str | None:
+        """The edited arguments as JSON, with each number as it was written."""
+        return self._written
 
 
 class OtherBody(_Acting):
@@ -176,6 +205,13 @@ _WITHOUT_INPUT: Final = {
 
 def action_from_body(body: ActionModel) -> ResolvedAction:
     match body:
+        case AnswerBody() if body.written_edit is not None:
+            return AllowEdited(
+                value=body.value,
+                edited=body.written_edit,
+                note=body.note,
+                lasts=body.remember or body.grant is not None,
+            )
         case AnswerBody():
             grant = None if body.grant is None else GrantTerms(**body.grant.model_dump())
             return Answer(

@@ -158,7 +158,7 @@ def _read_action(body: JsonValue) -> ActionModel:
         raise ProblemError(
             422, _INVALID, None, [Problem(pointer="/action", code=code, message=message)]
         )
-    if (too_many := find_size_problem(body, free=("value",))) is not None:
+    if (too_many := find_size_problem(body, free=("value", "edited"))) is not None:
         raise ProblemError(422, _INVALID, None, [too_many])
     return parse_model(model, body, _INVALID)
 

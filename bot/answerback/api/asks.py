@@ -297,10 +297,19 @@ def preference_applied_header(wait: int) -> dict[str, str]:
     return {"Preference-Applied": f"wait={wait}"}
 
 
+class ConsumeBody(Wire):
+    """Which call is consumed, if a person has changed it."""
+
+    edited: Annotated[str, Field(max_length=200)] | None = None
+    """The `edited.digest` of a call that a person has changed; leave it out for any other."""
+
+
 async def consume(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/consume``."""
     ask = await call.ask()
-    change = consume_once(call.store, ask.id, call.service.clock.now())
+    is_named = call.request.can_read_body
+    body = await call.read_model(ConsumeBody, "Invalid request") if is_named else ConsumeBody()
+    change = consume_once(call.store, ask.id, call.service.clock.now(), body.edited)
     done = await call.run_to_completion(change)
     if isinstance(done, Ask):
         return ask_response(call, call.mark_seen_by_agent(done))

@@ -103,7 +103,8 @@ def _operation(operation: Operation[Call], tokens: bool) -> dict[str, JsonValue]
         content: dict[str, JsonValue] = {"schema": _reference(operation.body)}
         if operation.example is not None:
             content["example"] = operation.example
-        spec["requestBody"] = {"required": True, "content": {"application/json": content}}
+        required = not operation.is_body_optional
+        spec["requestBody"] = {"required": required, "content": {"application/json": content}}
     return spec
 
 

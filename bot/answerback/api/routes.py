@@ -291,10 +291,14 @@ OPERATIONS: Final = (
         {
             200: ResponseSpec("The approval, which nobody had consumed before.", AskBody),
             409: ResponseSpec(
-                "It was consumed before (`consumed`), or nobody has allowed it (`not_approved`)."
+                "It was consumed before (`consumed`), or nobody has allowed it (`not_approved`). A call that a person "
+                "has changed is consumed only by its digest (`edited`), and any other without one (`not_edited`)."
             ),
         },
         roles=AGENT_ONLY,
+        body=asks.ConsumeBody,
+        is_body_optional=True,
+        example={"edited": "sha256:" + 64 * "0"},
         description="For programs that make sure that one approval opens one door: of any number of calls, at any "
         "replicas, one gets 200.",
     ),

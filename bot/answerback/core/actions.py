@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
+from answerback.core.edited_call import EditedCall
+
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
@@ -31,6 +33,8 @@ class Answer:
     """What is allowed again along with it."""
     unseen: bool = False
     """Whether the person allows it though nothing is known of what would happen, and need not be asked once more."""
+    edited: EditedCall | None = None
+    """The call as the person has changed it; see `answerback.core.editing`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,16 @@ from answerback_base.strict_json import pretty_json
 
 
 def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
-    """Return an answer as lines for people, unabridged: one per option, schema field or note, and at least one."""
+    """Return an answer as lines for people, unabridged: at least one, such as an option or a field."""
     note = [] if given.note is None else [labels.noted.format(text=given.note)]
-    return [*_answer_texts(question, given, labels), *note]
+    return [*_answer_texts(question, given, labels), *_edited_lines(given, labels), *note]
+
+
+def _edited_lines(given: GivenAnswer, labels: Labels) -> list[str]:
+    """Say what a person changed before they allowed it, a line for each line of the difference."""
+    if given.edited is None:
+        return []
+    return [labels.edited, *given.edited.difference.split("\n")]
 
 
 def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:

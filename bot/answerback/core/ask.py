@@ -5,6 +5,7 @@ Its transitions are pure: they return the new ask and the record's entries. Time
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal, NamedTuple
@@ -26,6 +27,7 @@ from answerback.core.actions import (
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.attendance import Attendance as Attendance
 from answerback.core.collection import Collection as Collection
+from answerback.core.edited_call import digest_of
 from answerback.core.form import Form, Question, options_json
 from answerback.core.given_answer import weakest_source
 from answerback.core.giving_up import GaveUp, TriedAgain
@@ -376,6 +378,13 @@ def _response_entry(
         }
         if given.note is not None:
             body["note"] = given.note
+        if (edited := given.edited) is not None:
+            body["edited"] = {
+                "arguments": json.loads(edited.arguments),
+                "written": edited.arguments,
+                "digest": digest_of(edited.arguments),
+                "difference": edited.difference,
+            }
         return (RecordEntry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
     if isinstance(action, Back):
         return (RecordEntry(at=at, kind="backed", question_id=question.id, by=by),)

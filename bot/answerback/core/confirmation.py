@@ -53,13 +53,28 @@ def confirm(
     if by.known is AuthMethod.KEY:
         return refusals.NOBODY_IN_PARTICULAR
     if rule.requester is not None:
-        requesters = people.persons_named(rule.requester)
-        if any(people.may_be_same(by, each) for each in requesters):
-            return refusals.REQUESTER
-        # The directory may list no account of theirs there, or not even them any more.
-        is_other = any(people.is_different(by, each, vote.at) for each in requesters)
-        if not is_other and (requesters or not people.is_known(by, vote.at)):
-            return refusals.NOT_TOLD_APART
+        refused = refuse_requester(rule.requester, by, vote.at, people, refusals.REQUESTER)
+        if refused is not None:
+            return refused
     if not all(people.is_different(by, each, vote.at) for each in (*answerers, *voters)):
         return refusals.NOT_TOLD_APART
     return (*votes, vote)
+
+
+def refuse_requester(
+    name: str, by: Person, at: float, people: People, refusal: Refusal
+) -> Refusal | None:
+    """Return why somebody cannot act who is, or might be, the person on whose behalf the agent asks.
+
+    Args:
+        name: that person's name in the directory, or their account.
+        refusal: why that person themselves cannot.
+    """
+    requesters = people.persons_named(name)
+    if any(people.may_be_same(by, each) for each in requesters):
+        return refusal
+    # The directory may list no account of theirs there, or not even them any more.
+    is_other = any(people.is_different(by, each, at) for each in requesters)
+    if not is_other and (requesters or not people.is_known(by, at)):
+        return refusals.NOT_TOLD_APART
+    return None

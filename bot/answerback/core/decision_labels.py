@@ -87,6 +87,7 @@ class DecisionLabels(FrozenModel):
     handed_over_to: str = "Handed over to {to} by {by}"
     record_handed_over: str = "Handed over"
 
+    edited: str = "Allowed with these changes:"
     allow_again: str = "Allow again for…"
     allow_longer: str = "Allow for longer…"
     allow_longer_hint: str = "Choose what else is allowed from now on, and by whom it is kept."

@@ -8,6 +8,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core.edited_call import EditedCall
 from answerback.core.person import Person, StrictDataclass
 
 
@@ -45,6 +46,8 @@ class GivenAnswer(StrictDataclass):
     """Whether the person asked to reuse the answer for the rest of the turn."""
     note: str | None = None
     """The person's note on their choice."""
+    edited: EditedCall | None = None
+    """The call as the person changed it before they allowed it."""
     at: float | None = None
     """When it was given, in seconds since the epoch; None for answers stored before this was recorded."""
 

@@ -12,6 +12,7 @@ from answerback.core import refusals, typed_answers
 from answerback.core.actions import Action, Answer, Edit, Other
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
+from answerback.core.editing import AllowEdited
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.granting import RevokeGrant
@@ -60,7 +61,7 @@ class Decide:
 
 
 UnresolvedAction = Choose | EditAt | TypedText | Decide
-OpenAction = Action | AskBack | HandOver
+OpenAction = Action | AllowEdited | AskBack | HandOver
 ResolvedAction = OpenAction | TryAgain | RevokeGrant
 RequestedAction = ResolvedAction | UnresolvedAction
 

@@ -95,6 +95,15 @@ NOTHING_KNOWN: Final = Refusal(
 NOT_GRANTABLE: Final = Refusal(
     "not_grantable", "This cannot be allowed again: the prompt does not offer it.", "/grant"
 )
+EDITED: Final = Refusal(
+    "edited",
+    "A person changed this call before they allowed it. Consume it by the digest of the changed one: "
+    'send {{"edited": "{}"}}.',
+    "/edited",
+)
+NOT_EDITED: Final = Refusal(
+    "not_edited", "This call was allowed as the agent sent it: leave out edited.", "/edited"
+)
 NO_GRANT: Final = Refusal("no_grant", "There is no grant to revoke here any more.")
 NOTHING_TO_TRY_AGAIN: Final = Refusal(
     "nothing_to_try_again", "Only an approval that nobody answered in time can be tried again."

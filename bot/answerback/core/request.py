@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
+from answerback.core.edited_call import EditableCall
 from answerback.core.form import Form
 from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
@@ -78,6 +79,8 @@ class Request(FrozenModel):
     origin: Origin = Origin()
     grants: GrantOffer | None = None
     """What of it may be allowed again; None: nothing."""
+    editable: tuple[EditableCall, ...] = ()
+    """The calls that people may change before they allow them; empty: none."""
     route: str | None = None
     """The configured route that it took; None: a place."""
     mark: RouteMark | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from answerback.core.ask import Ask, Reason, Status
+from answerback.core.ask import Ask, Reason, Status, headline_of
 from answerback.core.errors import NO_RETRY
 from answerback.core.view import View
 
@@ -62,7 +62,12 @@ def view_for_agent(ask: Ask, view: View) -> View:
         confirmation = confirmation._replace(about=confirmation.about._replace(question=question))
     # Whether another question is left may tell which are asked.
     return view._replace(
-        prompt=prompt, confirmation=confirmation, lines=(), label=label, has_next=False
+        prompt=prompt,
+        confirmation=confirmation,
+        lines=(),
+        label=label,
+        has_next=False,
+        headline=headline_of(ask.form),  # not that of a call that somebody has changed
     )
 
 

@@ -19,6 +19,8 @@ from answerback.core.confirmation import Vote
 from answerback.core.confirmer_copies import unreachable_count
 from answerback.core.controls import Control as Control
 from answerback.core.controls import controls_of, offers_to_remember
+from answerback.core.edited_call import EditableCall
+from answerback.core.editing import as_decided, editable_call
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
 from answerback.core.granting import can_revoke, option_to_grant
@@ -99,6 +101,11 @@ class Prompt(NamedTuple):
     def note(self) -> str | None:
         """The note given with the earlier answer, or None."""
         return self.again.note if self.again else None
+
+    @property
+    def edited(self) -> str | None:
+        """The changed call that the earlier answer allowed, as JSON, or None."""
+        return self.again.edited.arguments if self.again and self.again.edited else None
 
     @property
     def progress(self) -> str | None:
@@ -193,6 +200,8 @@ class View(NamedTuple):
     """Who handed it over last, and to whom, while it is open."""
     takers: tuple[str, ...] | None = None
     """The ids of those to whom the open ask can be handed over, of whom groups are left out; None: it cannot be."""
+    editable: EditableCall | None = None
+    """The call that may be changed before it is allowed."""
     grants: GrantOffer | None = None
     """What may be allowed again along with the answer that allows once."""
     grant: GrantNote | None = None
@@ -252,7 +261,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         closes_at=ask.schedule.expires_at if ask.outcome is None else None,
         approval=form.decided_by_hand,
         plan=any(each.plan for each in form.questions),
-        headline=headline_of(form),
+        headline=headline_of(form) if not ask.request.editable else _headline_now(ask),
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,
         can_try_again=ask.outcome is not None and can_try_again(ask),
@@ -266,6 +275,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         unconfirmed=_ended_unconfirmed(ask),
         handed_over=ask.placement.handed_over if ask.open else None,
         takers=possible_recipients(ask) if ask.request.ceiling is not None else None,
+        editable=editable_call(ask) if ask.request.editable else None,
         grants=_grants(ask),
         grant=ask.grant,
         can_revoke=ask.grant is not None and can_revoke(ask),
@@ -278,7 +288,7 @@ def _confirmation(ask: Ask, labels: Labels) -> Confirmation:
     rule = ask.form.confirmation
     assert rule is not None, "only answers that need it wait for confirmation"
     asked = [
-        _with_what_is_known(ask, each, labels)
+        _with_what_is_known(ask, as_decided(ask, each) if ask.request.editable else each, labels)
         for each in ask.form.questions
         if ask.walk.answer(each.id) is not None
     ]
@@ -301,6 +311,12 @@ def _confirmation(ask: Ask, labels: Labels) -> Confirmation:
     )
     missing = rule.due - len(ask.walk.votes)
     return Confirmation(rule.due, missing, prompt, unreachable_count(ask))
+
+
+def _headline_now(ask: Ask) -> str:
+    """Return the headline of a call that may have been changed."""
+    first = next((as_decided(ask, each) for each in ask.form.questions[:1]), None)
+    return "" if first is None else headline_of(ask.form.model_copy(update={"questions": (first,)}))
 
 
 def _grants(ask: Ask) -> GrantOffer | None:
@@ -393,7 +409,8 @@ def _lines(ask: Ask, open_: Question | None, labels: Labels) -> tuple[Line, ...]
         given = answers.get(question.id)
         if given is not None and question is not open_:
             editable = in_review and given.source is walker.Source.HUMAN
-            drawn = _drawn(ask, question) if MARKS.search(question.text) else question
+            asked = question if given.edited is None else as_decided(ask, question)
+            drawn = _drawn(ask, asked) if MARKS.search(asked.text) else asked
             text = _with_label(drawn, number) if in_review else drawn.text
             told_apart = drawn
             if question.options:

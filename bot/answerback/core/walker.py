@@ -207,6 +207,7 @@ def _answer(form: Form, walk: Walk, action: Answer | Other, context: StepContext
         by=context.by,
         remembered=remember,
         note=checked.note,
+        edited=action.edited if isinstance(action, Answer) else None,
         at=context.at,
     )
     if not has_review(form):

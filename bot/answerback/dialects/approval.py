@@ -19,7 +19,7 @@ from answerback.core.headline import ToolKind
 from answerback.dialects import results
 from answerback.dialects.approvals import acp, frameworks, mcp_proxy, openai
 from answerback.dialects.approvals.approval_request import Variant
-from answerback.dialects.approvals.decision_note import add_notes
+from answerback.dialects.approvals.decision_result import render_decided
 from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -102,8 +102,7 @@ def render(ask: Ask) -> ToolResult:
     variant, answers = VARIANTS[ask.request.name], ask.walk.values
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:
-        decided = variant.render_decision(answers, arguments)
-        return results.json_result(add_notes(variant, decided, ask))
+        return results.json_result(render_decided(variant, ask))
     return results.json_result(variant.render_no_decision(answers, arguments, results.said(ask)))
 
 

@@ -303,6 +303,7 @@ class HookEndpoints:
                 "tool_call_id": call.tool_call_id,
                 "origin": origin_of(call.metadata.get("cwd"), call.conversation),
                 "metadata": call.metadata,
+                "takes_edited": call.takes_edited,
             }
         )
         return await self.callers.submit(self.service, body, caller.agent, key, carrier)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from answerback.core.ask import Ask, Status
+from answerback.core.editing import written_edit
 from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
 from answerback.dialects.approvals.decision_note import decision_note
 from answerback.dialects.registry import render_result
 from answerback_agents.pipe.host_answers import output
-from answerback_base import strict_json
+from answerback_base import json_edits, strict_json
 
 Json = dict[str, Any]
 
@@ -48,6 +49,8 @@ class Call(NamedTuple):
     is_permission: bool = False
     """Whether the host waits for permission to continue: once it stops waiting, an answer no longer counts."""
     metadata: Json = {}  # noqa: RUF012 - never changed
+    takes_edited: bool = False
+    """Whether the host makes the call with other arguments if people have changed it."""
     answers: Json | None = None
     """Answers that the call already contains: a person's if the same hook got them for the same questions."""
 
@@ -89,6 +92,11 @@ class Outcome(NamedTuple):
         result = render_result(ask)
         structured = None if result is None or result.is_error else result.structured
         return structured if isinstance(structured, dict) else None
+
+    @property
+    def edited(self) -> str | None:
+        """The arguments that a person allowed in place of the call's, as JSON; None: those of the call."""
+        return None if self.ask is None or not self.is_answered else written_edit(self.ask)
 
     @property
     def description(self) -> str:
@@ -147,10 +155,14 @@ class Echo:
     """The event's field."""
     more: Json = field(default_factory=dict)
     """Members to add."""
+    edited: str | None = None
+    """What a person has made of it, as JSON: only what they changed is taken from this. None: nothing."""
 
     def text(self, event: str) -> str:
         """Return the object as JSON; an empty one if the event has none."""
         sent = strict_json.members(event).get(self.name, "")
+        if self.edited is not None:
+            return json_edits.merge(sent or "{}", self.edited)
         members = strict_json.members(sent) if sent.startswith("{") else {}
         added = {key: json.dumps(value) for key, value in self.more.items()}
         if members and not added:
@@ -233,7 +245,7 @@ def question_call(event: Json, tool: str, dialect: str) -> Call | None:
     )
 
 
-def permission_call(event: Json, via: str | None = None) -> Call:
+def permission_call(event: Json, via: str | None = None, *, takes_edited: bool = False) -> Call:
     """Convert a permission prompt, in the shape of Claude Code and Codex."""
     return Call(
         name="PermissionRequest",
@@ -243,6 +255,7 @@ def permission_call(event: Json, via: str | None = None) -> Call:
         turn=text_in(event, "turn_id"),
         is_permission=True,
         metadata=origin(event, via=via),
+        takes_edited=takes_edited,
     )
 
 

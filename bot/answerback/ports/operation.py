@@ -123,6 +123,7 @@ class Operation(Generic[C]):
     """The roles whose tokens may call it, if tokens are configured; None: anyone may."""
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
+    is_body_optional: bool = False
     example: JsonValue = None
     """A valid body."""
     links: tuple[str, ...] = ()

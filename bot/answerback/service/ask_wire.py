@@ -6,14 +6,17 @@ The shapes are what the OpenAPI document describes, and mypy proves that what is
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal, NotRequired, TypeAlias, cast
 
 from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from answerback.core import ask as asks
-from answerback.core.ask import Ask, Status, headline_of
+from answerback.core.ask import Ask, Status
 from answerback.core.clarification import pending_question
+from answerback.core.edited_call import digest_of
+from answerback.core.editing import difference_of, written_edit
 from answerback.core.giving_up import GaveUp
 from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
 from answerback.core.urgency import MarkColor, Urgency
@@ -86,6 +89,20 @@ class MarkBody(TypedDict):
 
 
 @strict
+class EditedBody(TypedDict):
+    """The call that a person changed and allowed."""
+
+    arguments: JsonObject
+    """The arguments that hold; if the ask decides about several calls, those that were changed, by question id."""
+    written: str
+    """The same as JSON, with each number, and all that was not changed, as it was written."""
+    digest: str
+    """`sha256:` and the SHA-256 of `written`, in hexadecimal: what an approval is consumed by."""
+    difference: str
+    """What was changed, in words."""
+
+
+@strict
 class AskBody(TypedDict):
     """The current state of an ask."""
 
@@ -112,6 +129,8 @@ class AskBody(TypedDict):
     sources: dict[str, Source]
     """Whose each answer is, by question id."""
     reply: str | None
+    edited: EditedBody | None
+    """The call as a person changed it before they allowed it; null if nobody did."""
     note: str | None
     """What a person said with the decision of an approval that was answered."""
     end_turn: bool
@@ -170,7 +189,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "id": ask.id,
         "status": ask.status,
         "revision": ask.revision,
-        "headline": headline_of(ask.form),
+        "headline": shown.headline,
         "dialect": ask.request.dialect,
         "repaired": [*ask.request.repaired],
         "asked_by": shown.label,
@@ -186,6 +205,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "answers": {given.question_id: given.value for given in answers},
         "sources": {given.question_id: given.source for given in answers},
         "reply": ask.walk.reply,
+        "edited": None if secret or not ask.request.editable else edited_body(ask),
         "note": None if secret else decision_note(ask),
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": _tool_result(result),
@@ -212,6 +232,19 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "expires_at": iso(ask.schedule.expires_at) if ask.schedule.expires_at is not None else None,
         "erased_at": iso(ask.erased_at) if ask.erased_at is not None else None,
         "metadata": ask.request.metadata,
+    }
+
+
+def edited_body(ask: Ask) -> EditedBody | None:
+    """The call that people changed and allowed; None if nobody did."""
+    written = written_edit(ask)
+    if written is None:
+        return None
+    return {
+        "arguments": json.loads(written),
+        "written": written,
+        "digest": digest_of(written),
+        "difference": difference_of(ask),
     }
 
 

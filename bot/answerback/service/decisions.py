@@ -6,12 +6,12 @@ An action of a new kind is a row here. `answerback.service.act_or_refuse` checks
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple
 
 from answerback.core import ask as asks
-from answerback.core import clarification, granting, refusals, unseen
+from answerback.core import clarification, editing, granting, refusals, unseen
 from answerback.core.actions import (
     Action,
     Answer,
@@ -27,12 +27,14 @@ from answerback.core.actions import (
 from answerback.core.ask import Ask, Change
 from answerback.core.clarification import AskBack
 from answerback.core.controls import offers_to_remember
+from answerback.core.editing import AllowEdited
 from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
 from answerback.core.people import People
 from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.walker import Refused
+from answerback.dialects.approvals import edits
 from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.service import may_act
 from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over
@@ -114,6 +116,21 @@ def _answer(action: Answer, now: Situation) -> Outcome:
     return change
 
 
+def _allow_edited(action: AllowEdited, now: Situation) -> Outcome:
+    ask, by = now.ask, now.actor.person
+    answer = Answer(value=action.value, note=action.note)
+    if ask.question is not None:
+        if refused := editing.refuse_edit(ask, action, by, now.at, now.people):
+            return Refused((refused.problem(),))
+        call = editing.editable_call(ask)
+        assert call is not None, f"{ask.id}: the call cannot be edited, which was checked"
+        edited = edits.read_edit(ask.request, call, action.edited)
+        if isinstance(edited, tuple):
+            return Refused(edited)
+        answer = replace(answer, edited=edited)
+    return asks.apply_action(ask, answer, at=now.at, by=by, people=now.people)
+
+
 def _ask_back(action: AskBack, now: Situation) -> Outcome:
     return clarification.apply_ask_back(now.ask, action, at=now.at, by=now.actor.person)
 
@@ -133,6 +150,7 @@ def _revoke(_action: RevokeGrant, now: Situation) -> Outcome:
 
 TABLE: Final[Mapping[type, Row]] = {
     Answer: Row(_answer),
+    AllowEdited: Row(_allow_edited),
     Other: Row(_walk),
     Back: Row(_walk),
     Edit: Row(_walk),

@@ -59,6 +59,7 @@ _TEXT_BY_TYPE: Final = {
 _UNION_FIELDS: Final = {
     "to": "must be a string or an object",
     "responders": 'must be an array of ids, or "anyone"',
+    "edited": "must be an object, or its JSON as a string",
 }
 """Fields that accept several types."""
 

@@ -140,6 +140,12 @@ class QuestionPromptBody(TypedDict):
     """Whether the action `next` is possible: it leaves the question for later."""
     grants: list[GrantOfferBody]
     """What may be allowed again along with the answer that allows once."""
+    editable: bool
+    """Whether an `answer` that allows once may have `edited`: other arguments of the call."""
+    arguments: str | None
+    """If so: the arguments as JSON, as the agent's host wrote them."""
+    prefill_edited: str | None
+    """The arguments of the earlier answer, if they were changed: it is not sent again unless they are."""
     nothing_known: bool
     """Whether the agent's host did not say what would happen: allowing it needs `unseen`."""
     plan: bool
@@ -275,6 +281,9 @@ def prompt_body(
         "reviewed": view.reviewed,
         "has_next": view.has_next,
         "grants": _grants(view),
+        "editable": view.editable is not None,
+        "arguments": None if view.editable is None else view.editable.arguments,
+        "prefill_edited": view.prompt.edited,
         "nothing_known": question.nothing_known,
         "plan": question.plan,
     }

@@ -66,6 +66,8 @@ class Plan:
     ceiling: tuple[str, ...] | None
     """To whom responders may hand it over; None: to nobody."""
     grants: GrantRule | None
+    edit: bool
+    """Whether people may change a call before they allow it."""
     other_accounts: tuple[Destination, ...] = ()
     """Where else to ask the agent's owner, in this order, if they cannot be reached there."""
     is_to_owner: bool = False
@@ -147,6 +149,7 @@ def plan(
         confirmers_elsewhere=confirmers[1] if confirmers else (),
         ceiling=normalize_responders(route.responders, surface, people),
         grants=route.grants,
+        edit=route.edit,
         other_accounts=other_accounts,
         is_to_owner=place == OWNER,
     )

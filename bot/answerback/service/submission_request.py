@@ -149,6 +149,13 @@ class Submission(_StrictModel):
             "to which a higher one is lowered. It changes nothing else."
         ),
     ] = None
+    takes_edited: Annotated[
+        bool,
+        Field(
+            strict=True,
+            description="Whether the caller makes an approved call with other arguments if people have changed it.",
+        ),
+    ] = False
     leased: Annotated[bool, Field(description="Whether an approval ends with its caller.")] = False
     origin: Annotated[
         SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
@@ -220,6 +227,8 @@ class Route(_StrictModel):
     requester: Literal["may_confirm"] | None = None
     """Whether the person on whose behalf the agent asks may confirm."""
     grants: GrantRule | None = None
+    edit: bool = False
+    """Whether people may change a call before they allow it."""
     urgency: Urgency = Urgency.NORMAL
     """The urgency of an ask whose call says none."""
     max_urgency: Urgency = Urgency.HIGH
@@ -231,6 +240,15 @@ class Route(_StrictModel):
         if self.urgency.place < self.max_urgency.place:
             raise ValueError(
                 f"urgency {self.urgency.value} is more than max_urgency {self.max_urgency.value} allows"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_who_edits(self) -> Self:
+        escalated = self.escalate.responders if self.escalate else ()
+        if self.edit and any(ANYONE in names for names in (self.responders or (), escalated)):
+            raise ValueError(
+                "edit = true needs named responders: where anyone may answer, nobody may change what is allowed"
             )
         return self
 

@@ -32,6 +32,7 @@ from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem,
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Source, start
 from answerback.dialects import registry
+from answerback.dialects.approvals.edits import editable_calls, without_edit_questions
 from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
@@ -277,6 +278,10 @@ class Submitter:
         carrier: str | None,
     ) -> Ask:
         now, rules = self.commits.clock.now(), self.commits.rules
+        form = parsed.form
+        takes_edited = body.takes_edited and parsed.dialect == APPROVAL
+        if takes_edited:
+            form = without_edit_questions(form)
         ask_id, begin_trace = f"ask_{secrets.token_hex(12)}", self.commits.hooks.trace
         request = Request(
             name=body.name,
@@ -284,7 +289,7 @@ class Submitter:
             arguments=parsed.arguments,
             repaired=parsed.repaired,
             sent=body.arguments if parsed.repaired else None,
-            form=parsed.form.model_copy(
+            form=form.model_copy(
                 update={
                     "context_format": planned.context_format,
                     "confirmation": planned.confirmation,
@@ -310,6 +315,9 @@ class Submitter:
             if rules.tools
             else {},
             origin=planned.origin,
+            editable=editable_calls(body.name, parsed.arguments)
+            if takes_edited and planned.edit
+            else (),
             route=planned.route,
             mark=planned.mark,
             urgency=planned.urgency,

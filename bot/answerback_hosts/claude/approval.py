@@ -16,6 +16,7 @@ from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
     ApprovalRequest,
+    EditsById,
     Json,
     Variant,
     option_for,
@@ -101,6 +102,7 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=tool,
         arguments=arguments,
         compared=(call.at("tool_input"),),
+        editable=call.at("tool_input"),
         notes=others(call, *known, *_SENTENCES, *_EVENT_FIELDS),
         options=offered,
         lead=tuple(lead),
@@ -187,6 +189,14 @@ def _claude_decision(answers: AnswersById, arguments: Json) -> JsonValue:
     return _hook(behavior=decision)
 
 
+def _claude_edited(answers: AnswersById, arguments: Json, edits: EditsById) -> JsonValue:
+    """Allow a call with other arguments, which Claude Code then uses in place of its own."""
+    edited = edits[DECISION]
+    if arguments.get("tool_name") == _PLAN_TOOL:
+        return _plan_approval(str(answers[DECISION]), {**arguments, "tool_input": edited})
+    return _hook(behavior="allow", updatedInput=edited)
+
+
 def _plan_approval(decision: str, arguments: Json) -> JsonValue:
     """Approve a plan, with the plan that people saw: an approval without it has no effect."""
     change: JsonValue
@@ -213,5 +223,7 @@ def _with_notes(result: Json, notes: AnswersById) -> Json:
 
 
 VARIANTS: Final[Mapping[str, Variant]] = {
-    "PermissionRequest": Variant(_read_claude, _claude_decision, _claude_no_decision, _with_notes),
+    "PermissionRequest": Variant(
+        _read_claude, _claude_decision, _claude_no_decision, _with_notes, _claude_edited
+    ),
 }

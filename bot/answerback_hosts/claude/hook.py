@@ -61,11 +61,11 @@ def _call(event: Json) -> Call | None:
         case {"hook_event_name": "PermissionRequest", "tool_name": "ExitPlanMode"}:
             found, tool_input = _found_plan(event), parse_arguments(event.get("tool_input"))
             planned = {**event, "tool_input": {**tool_input, **found}}
-            call = permission_call(planned, _VIA)
+            call = permission_call(planned, _VIA, takes_edited=True)
             source = {"plan_source": event[FOUND_PLAN]["source"]} if found else {}
             return call._replace(arguments={**call.arguments, **source})
         case {"hook_event_name": "PermissionRequest", "tool_name": str()}:
-            return permission_call(event, _VIA)
+            return permission_call(event, _VIA, takes_edited=True)
         case {"hook_event_name": "Elicitation", "mode": "url", "url": str() as address}:
             return _elicitation(event, {"mode": "url", "url": address})
         case {"hook_event_name": "Elicitation", "requested_schema": dict() as schema}:
@@ -154,8 +154,10 @@ def _decide_permission(event: Json, outcome: Outcome) -> Json:
     if why_not is None:
         decision: Json = (outcome.structured or {})["hookSpecificOutput"]["decision"]
         # What people saw is what counts, whatever becomes of the plan's file.
-        echo = {"updatedInput": Echo("tool_input", _found_plan(event))} if is_plan else {}
-        return {**decision, **echo}
+        if is_plan or outcome.edited is not None:
+            echo = Echo("tool_input", _found_plan(event), outcome.edited)
+            return {**decision, "updatedInput": echo}
+        return decision
     if is_plan and why_not == NOT_ALLOWED:
         why_not = _KEEP_PLANNING
     interrupt = {"interrupt": True} if outcome.is_turn_ended else {}

@@ -32,6 +32,8 @@ _EXTRA_OPTIONS: Final = 5
 Json = dict[str, JsonValue]
 AnswersById = Mapping[str, JsonValue]
 """The answers, by question id."""
+EditsById = Mapping[str, Json]
+"""The arguments that people allowed in place of the agent's, by question id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,10 @@ class ApprovalRequest:
     """The parts of the call that a grant compares on their own, above all the arguments."""
     nothing_known: bool = False
     """Whether the host did not say what would happen."""
+    editable: ArgumentNode | None = None
+    """The arguments, where the host takes others with the decision; None: it does not."""
+    edited_schema: ArgumentNode | None = None
+    """The JSON Schema that other arguments have to fit, if the host sent one."""
     takes_grants: bool = True
     """Whether it may be allowed by what a person has allowed before."""
     takes_note: bool = False
@@ -137,6 +143,8 @@ class Variant(NamedTuple):
     with_notes: Callable[[Json, AnswersById], Json] | None = None
     """Adds what people said with their decisions, by question id, where the host has a place for it; None: it never
     has one."""
+    render_edited: Callable[[AnswersById, Json, EditsById], JsonValue] | None = None
+    """Renders a decision about a call that a person has changed; None: the host takes no other arguments."""
 
 
 def one_field(

@@ -15,6 +15,7 @@ from answerback.dialects.approvals.approval_request import (
     YES_NO,
     AnswersById,
     ApprovalRequest,
+    EditsById,
     Json,
     Variant,
     options,
@@ -42,6 +43,7 @@ _ACTION_FIELDS: Final = (
     *("type", "id", "tool_call_id", "name", "args", "allowed_decisions", "args_schema"),
 )
 _ANY_OBJECT: Final[Json] = {"type": "object"}
+_NO_EDITS: Final[EditsById] = {}
 
 
 def _read_langchain(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -63,6 +65,8 @@ def _langchain_request(
         arguments=call.at("args").value,
         compared=(call.at("args"),),
         notes=together(said or {}, action=others(call, *_ACTION_FIELDS)),
+        editable=call.at("args") if "edit" in offered else None,
+        edited_schema=call.at("args_schema"),
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
         further=tuple(_langchain_follow_ups(call, offered, suffix)),
     )
@@ -136,7 +140,8 @@ def _follow_up(
 def _langchain_decision(answers: AnswersById, arguments: Json, suffix: str = "") -> JsonValue:
     match answers[f"{DECISION}{suffix}"]:
         case "edit":
-            edited: Json = {"name": arguments["name"], "args": answers[f"args{suffix}"]}
+            args = answers.get(f"args{suffix}", arguments.get("args"))
+            edited: Json = {"name": arguments["name"], "args": {} if args is None else args}
             return {"type": "edit", "edited_action": edited}
         case "respond":
             return {"type": "respond", "message": answers[f"message{suffix}"]}
@@ -144,12 +149,24 @@ def _langchain_decision(answers: AnswersById, arguments: Json, suffix: str = "")
             return {"type": decision}
 
 
+def _langchain_edited(
+    answers: AnswersById, arguments: Json, edits: EditsById, suffix: str = ""
+) -> JsonValue:
+    if (args := edits.get(f"{DECISION}{suffix}")) is None:
+        return _langchain_decision(answers, arguments, suffix)
+    return {"type": "edit", "edited_action": {"name": arguments["name"], "args": args}}
+
+
 def _langchain_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
     return {"type": "reject", "message": reason}
 
 
+def _langchain_all_edited(answers: AnswersById, arguments: Json, edits: EditsById) -> JsonValue:
+    return _langchain_decisions(answers, arguments, edits=edits)
+
+
 def _langchain_decisions(
-    answers: AnswersById, arguments: Json, reason: str | None = None
+    answers: AnswersById, arguments: Json, reason: str | None = None, edits: EditsById = _NO_EDITS
 ) -> JsonValue:
     """Return a decision for each action.
 
@@ -160,7 +177,7 @@ def _langchain_decisions(
     listed: Any = arguments["action_requests"]
     for i, action in enumerate(listed, 1):
         if _is_decided(answers, f"_{i}"):
-            decisions.append(_langchain_decision(answers, action, f"_{i}"))
+            decisions.append(_langchain_edited(answers, action, edits, f"_{i}"))
         else:
             decisions.append({"type": "reject", **({} if reason is None else {"message": reason})})
             reason = None
@@ -219,11 +236,17 @@ def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
         compared=(tool_call.at("input"),),
+        editable=tool_call.at("input"),
         notes=together(
             others(call, *_AI_SDK_REQUEST), toolCall=others(tool_call, *_AI_SDK_TOOL_CALL)
         ),
         options=YES_NO,
     )
+
+
+def _ai_sdk_edited(_answers: AnswersById, arguments: Json, _edits: EditsById) -> JsonValue:
+    """The response has no place for other arguments: the program puts them into the call itself."""
+    return _ai_sdk_response(arguments, True)
 
 
 def _ai_sdk_response(arguments: Json, approved: bool) -> Json:
@@ -254,6 +277,7 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             tool=read_tool_name((node, "tool_name")),
             arguments=parse_json_arguments(node.at("args").value),
             compared=(node.at("args"), metadata.at(call_id)),
+            editable=node.at("args"),
             notes=together(
                 # Not by the id of the call, which is another one each time.
                 {"metadata": metadata.at(call_id).value} if metadata.has(call_id) else {},
@@ -264,8 +288,15 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         )
 
 
+def _pydantic_edited(answers: AnswersById, arguments: Json, edits: EditsById) -> JsonValue:
+    return _pydantic_decisions(answers, arguments, edits=edits)
+
+
 def _pydantic_decisions(
-    answers: AnswersById, arguments: Json, reason: str = _DENIAL_MESSAGE
+    answers: AnswersById,
+    arguments: Json,
+    reason: str = _DENIAL_MESSAGE,
+    edits: EditsById = _NO_EDITS,
 ) -> JsonValue:
     """Return a result for each call.
 
@@ -279,7 +310,10 @@ def _pydantic_decisions(
         if key not in answers:
             message, reason = reason, _DENIAL_MESSAGE
         denied: Json = {"kind": "tool-denied", "message": message}
-        results[key] = {"kind": "tool-approved"} if answers.get(key) == "approve" else denied
+        approved: Json = {"kind": "tool-approved"}
+        if key in edits:
+            approved["override_args"] = edits[key]
+        results[key] = approved if answers.get(key) == "approve" else denied
     return {"approvals": results}
 
 
@@ -324,13 +358,25 @@ def _adk_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
 
 
 LANGCHAIN: Final = Variant(
-    _read_langchain, _langchain_decision, _langchain_no_decision, _langchain_notes
+    _read_langchain,
+    _langchain_decision,
+    _langchain_no_decision,
+    _langchain_notes,
+    _langchain_edited,
 )
 LANGCHAIN_BATCH: Final = Variant(
-    _read_langchain_batch, _langchain_decisions, _langchain_decisions, _langchain_batch_notes
+    _read_langchain_batch,
+    _langchain_decisions,
+    _langchain_decisions,
+    _langchain_batch_notes,
+    _langchain_all_edited,
 )
-AI_SDK: Final = yes_or_no(_read_ai_sdk, _ai_sdk_response)
+AI_SDK: Final = yes_or_no(_read_ai_sdk, _ai_sdk_response)._replace(render_edited=_ai_sdk_edited)
 PYDANTIC_AI: Final = Variant(
-    _read_pydantic, _pydantic_decisions, _pydantic_decisions, _pydantic_notes
+    _read_pydantic,
+    _pydantic_decisions,
+    _pydantic_decisions,
+    _pydantic_notes,
+    _pydantic_edited,
 )
 ADK: Final = Variant(_read_adk, _adk_decision, lambda *_: {"confirmed": False})

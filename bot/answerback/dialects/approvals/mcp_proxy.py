@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from pydantic import JsonValue
+
 from answerback.dialects.approvals.approval_request import (
+    DECISION,
+    AnswersById,
     ApprovalRequest,
+    EditsById,
+    Json,
     one_field,
     options,
     others,
@@ -20,6 +26,8 @@ from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
 
 _CHANGED: Final = "changed"
+_SCHEMA: Final = "inputSchema"
+"""What the server says of the tool's arguments; people's changes have to fit it."""
 
 
 def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -30,10 +38,18 @@ def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         server=call.label("server"),
         arguments=call.at("arguments").value,
         compared=(call.at("arguments"),),
-        notes=others(call, "server", "name", "arguments", _CHANGED),
+        editable=call.at("arguments"),
+        edited_schema=call.at(_SCHEMA),
+        notes=others(call, "server", "name", "arguments", _CHANGED, _SCHEMA),
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
     )
 
 
-MCP_PROXY: Final = one_field(_read_proxy, "behavior", "deny", reason="message")
+def _edited(_answers: AnswersById, _arguments: Json, edits: EditsById) -> JsonValue:
+    return {"behavior": "allow", "arguments": edits[DECISION]}
+
+
+MCP_PROXY: Final = one_field(_read_proxy, "behavior", "deny", reason="message")._replace(
+    render_edited=_edited
+)

@@ -96,14 +96,15 @@ Serve = Callable[..., AbstractAsyncContextManager[Served]]
 def serve(tmp_path: Path) -> Serve:
     """Start a service.
 
-    ``roles`` are agents to make tokens for, ``labels`` theirs, the rest are tables of the settings. With ``tokens``,
-    the agents have those of an earlier service.
+    ``roles`` are agents to make tokens for, ``labels`` and ``owners`` theirs, the rest are tables of the settings. With
+    ``tokens``, the agents have those of an earlier service.
     """
 
     @asynccontextmanager
     async def serving(
         roles: dict[str, str] | None = None,
         labels: dict[str, str] | None = None,
+        owners: dict[str, str] | None = None,
         tokens: dict[str, str] | None = None,
         **tables: object,
     ) -> AsyncIterator[Served]:
@@ -114,6 +115,7 @@ def serve(tmp_path: Path) -> Serve:
                     "token_hash": hash_of(tokens[name]),
                     "role": role,
                     "label": (labels or {}).get(name),
+                    "owner": (owners or {}).get(name),
                     "callback_secret": "whsec_" + "QUJD" * 8,
                 }
             )

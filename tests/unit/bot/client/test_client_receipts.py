@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from answerback.service.submission_request import Route
 from answerback_client import Ask, AsyncClient, Client, RefusedError, UnreachableError
 from tests.unit.bot.agent_support import Served, served
 
@@ -49,6 +51,26 @@ async def test_an_approval_is_consumed_once_and_has_a_receipt(
     assert (await asyncio.to_thread(work)).id == ask.id
     with pytest.raises(RefusedError, match="consumed before"):
         await client.consume(ask.id)
+
+
+@pytest.mark.rule("CLIENT-6", "EDIT-6")
+async def test_a_changed_call_is_read_and_consumed_by_its_digest(tmp_path: Path) -> None:
+    route = Route(to="web", responders=("operator",), edit=True)
+    async with (
+        served(tmp_path, routes={"ops": route}) as service,
+        AsyncClient(service.url, patience=1.0) as client,
+    ):
+        arguments: Any = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+        ask = await client.submit("PermissionRequest", arguments, to="ops", takes_edited=True)
+        now = {"command": "make deploy STAGE=beta"}
+        await service.act(await service.newest(), action="answer", value="allow", edited=now)
+        ask = await client.wait(ask.id)
+        assert ask.edited is not None
+        assert (ask.edited.arguments, ask.edited.written) == (now, json.dumps(now))
+        assert ask.edited.difference.endswith('→ "make deploy STAGE=beta"')
+        with pytest.raises(RefusedError, match=ask.edited.digest):
+            await client.consume(ask.id)
+        assert (await client.consume(ask.id, edited=ask.edited.digest)).edited == ask.edited
 
 
 async def test_consuming_is_not_repeated_by_itself() -> None:

@@ -291,6 +291,7 @@ def plan(
         confirmers_elsewhere=(),
         ceiling=ceiling,
         grants=None,
+        edit=False,
     )
 
 
