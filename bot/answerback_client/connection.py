@@ -1,4 +1,4 @@
-"""A connection to one service: the token's proof before each request, errors, and retries.
+"""A connection to one service for asyncio: the token's proof before each request, errors, and retries.
 
 `answerback_client.async_client` has the operations. Programs that speak another protocol to the service use this.
 """

@@ -130,8 +130,20 @@ def _runs_no_code(path: Path) -> bool:
     """Return whether it contains only a docstring, and in a public package also the exports."""
     allowed: tuple[type[ast.stmt], ...] = (ast.Expr,)
     if path.parent.name in PUBLIC:
-        allowed = (ast.Expr, ast.ImportFrom, ast.Assign)
-    return all(isinstance(node, allowed) for node in tree(path).body)
+        allowed = (ast.Expr, ast.ImportFrom, ast.Assign, ast.FunctionDef)
+    return all(
+        isinstance(node, allowed) or _is_for_type_checkers(node, allowed)
+        for node in tree(path).body
+    )
+
+
+def _is_for_type_checkers(node: ast.stmt, allowed: tuple[type[ast.stmt], ...]) -> bool:
+    """Return whether a block depends on `TYPE_CHECKING` alone, and contains only what a module may."""
+    return (
+        isinstance(node, ast.If)
+        and ast.unparse(node.test) in ("TYPE_CHECKING", "not TYPE_CHECKING")
+        and all(isinstance(each, allowed) for each in (*node.body, *node.orelse))
+    )
 
 
 def test_every_module_has_a_docstring() -> None:

@@ -44,12 +44,12 @@ def command(
     )
     from answerback_agents.pipe.ask_people import AskClient
     from answerback_agents.pipe.lines import LineWriter, read_lines
-    from answerback_agents.pipe.service_calls import ServiceCalls
+    from answerback_client.blocking_connection import BlockingConnection
 
     environment = None if pass_token else environment_without([token_env])
     agent = start_program(command_line, environment, _warn)
     editor_in, editor_out = own_streams()
-    service = ServiceCalls(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
+    service = BlockingConnection(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
     proxy = Proxy(AskClient(service, to), to_agent, to_editor, _warn, Path(command_line[0]).name)
     start_relay(

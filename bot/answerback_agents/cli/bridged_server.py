@@ -20,8 +20,8 @@ from answerback_agents.cli.api_client import START_HINT
 from answerback_agents.cli.output import fail
 from answerback_agents.cli.piped_program import environment_without
 from answerback_agents.pipe.lines import MAX_LINE, LineTooLongError
-from answerback_agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
+from answerback_client.blocking_connection import SUBMIT_PATIENCE
 
 _START_PATIENCE: Final = SUBMIT_PATIENCE
 """Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""

@@ -61,7 +61,7 @@ def command(
     If an event asks nothing, the answer only delivers late answers, to agents that support it.
     """
     from answerback_agents.pipe.exchange import answer_event, decides
-    from answerback_agents.pipe.service_calls import DeliveryReceipt, ServiceCalls
+    from answerback_client.blocking_connection import BlockingConnection, DeliveryReceipt
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
@@ -75,7 +75,7 @@ def command(
         sys.exit(_EXIT_REFUSED)
     receipt = DeliveryReceipt()
     token = os.environ.get(token_env) or None
-    service = ServiceCalls(url.rstrip("/"), token, token_env, receipt)
+    service = BlockingConnection(url.rstrip("/"), token, token_env, receipt)
     threading.Thread(target=_follow_host, daemon=True).start()
     signal.signal(signal.SIGALRM, _overdue)
     signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))

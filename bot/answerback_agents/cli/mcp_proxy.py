@@ -86,7 +86,7 @@ def command(
     from answerback_agents.pipe.ask_people import AskClient
     from answerback_agents.pipe.lines import LineWriter
     from answerback_agents.pipe.origins import origin_of
-    from answerback_agents.pipe.service_calls import ServiceCalls
+    from answerback_client.blocking_connection import BlockingConnection
 
     try:
         chosen = _choose_policy(policy, server, command_line or [], url)
@@ -100,7 +100,7 @@ def command(
     except (PolicyError, DefinitionsError) as error:
         _fail(str(error))
     client_in, client_out = own_streams()
-    calls = ServiceCalls(service.rstrip("/"), os.environ.get(token_env) or None, token_env)
+    calls = BlockingConnection(service.rstrip("/"), os.environ.get(token_env) or None, token_env)
     gateway_of = partial(
         Gateway,
         policy=chosen,

@@ -12,14 +12,15 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from answerback_agents.pipe.json_rpc import Json, as_object, without_nulls
-from answerback_agents.pipe.service_calls import (
+from answerback_base.strict_json import dump_as_written
+from answerback_client.blocking_connection import (
     ANSWER_PATIENCE,
     CALL_TIMEOUT,
     LONG_POLL,
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
+    BlockingConnection,
     RefusedError,
-    ServiceCalls,
     ServiceUnavailableError,
     TooManyAsksError,
 )
@@ -82,7 +83,7 @@ class Asking:
 class AskClient:
     """Asks people on behalf of the agent: through one service, as one agent."""
 
-    service: ServiceCalls
+    service: BlockingConnection
     to: str | None = None
     """Where to ask; by default the token's route, or else the default route."""
     patience: float = SUBMIT_PATIENCE
@@ -116,7 +117,7 @@ class AskClient:
         key = secrets.token_hex(16)
         while True:
             try:
-                return self._call("POST", "/v1/asks", fields, key, patience=self.patience)
+                return self._call("POST", "/v1/asks", fields, key=key, patience=self.patience)
             except TooManyAsksError as error:
                 self.service.pause(error.retry_after)
                 if asking.over.is_set():
@@ -172,9 +173,10 @@ class AskClient:
         for thread in self._withdrawing:
             thread.join(max(0.0, until - time.monotonic()))
 
-    def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
+    def _call(self, method: str, path: str, body: Json | None = None, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""
-        response = self.service.call(method, path, *body, **more)
+        sent = None if body is None else dump_as_written(body).encode()
+        response = self.service.call(method, path, sent, **more)
         if not _is_ask(response.body):
             raise self.service.foreign(response.status)
         return response.body

@@ -16,18 +16,18 @@ from urllib.parse import urlencode
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.host_answers import answers_of, denial
 from answerback_agents.pipe.json_rpc import without_nulls
-from answerback_agents.pipe.service_calls import (
+from answerback_base.strict_json import dump_as_written
+from answerback_client.blocking_connection import (
     ANSWER_PATIENCE,
     CALL_TIMEOUT,
     LONG_POLL,
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
+    BlockingConnection,
     Json,
     Response,
-    ServiceCalls,
     ServiceUnavailableError,
 )
-from answerback_base.strict_json import dump_as_written
 
 _MAX_DETAIL: Final = 2_000
 """Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
@@ -58,7 +58,7 @@ def decides(agent: str, event: Json) -> bool:
 def answer_event(
     agent: str,
     event: Json,
-    service: ServiceCalls,
+    service: BlockingConnection,
     to: str | None = None,
     wait: float = 86_000.0,
     patience: float = SUBMIT_PATIENCE,
@@ -109,7 +109,7 @@ def _with_found(agent: str, event: Json, raw: bytes) -> bytes:
 def _ask(
     agent: str,
     event: bytes,
-    service: ServiceCalls,
+    service: BlockingConnection,
     settings: dict[str, str | None],
     wait: float,
     patience: float,
@@ -136,7 +136,7 @@ def _ask(
 def _exchange(
     agent: str,
     event: bytes,
-    service: ServiceCalls,
+    service: BlockingConnection,
     query: dict[str, str | None],
     key: str | None,
     patience: float,

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from tests.meta.project import ROOT
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served
@@ -73,7 +73,7 @@ def decision_answer(event: Json, behavior: str, message: str | None = None, **mo
 
 def piped(agent: str, event: Json, url: str, **options: Any) -> Json | None:
     """What `answerback hook` prints for an event."""
-    return answer_event(agent, event, ServiceCalls(url), **{"wait": WAIT, **options}).output
+    return answer_event(agent, event, BlockingConnection(url), **{"wait": WAIT, **options}).output
 
 
 async def run_hook(

@@ -13,8 +13,9 @@ from answerback_agents.bridges.ask_people import Request, RequestAsker, is_machi
 from answerback_agents.pipe.ask_people import AskOutcome, Call
 from answerback_agents.pipe.exchange import answer_event
 from answerback_agents.pipe.json_rpc import parse_message, without_nulls
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_base.strict_json import dump_as_written
 from answerback_client import AsyncClient
+from answerback_client.blocking_connection import BlockingConnection
 from answerback_client.models import Ask
 from tests.unit.bot.api.conftest import Serve, Served, serve
 from tests.unit.bot.api.test_grants import act, record, route
@@ -79,8 +80,8 @@ LINE: Final = (
 Carrier = Callable[[Served, bytes], Awaitable[None]]
 
 
-def _service(api: Served) -> ServiceCalls:
-    return ServiceCalls(api.running.api_url, api.tokens["ci"])
+def _service(api: Served) -> BlockingConnection:
+    return BlockingConnection(api.running.api_url, api.tokens["ci"])
 
 
 async def _hook(api: Served, line: bytes) -> None:
@@ -92,7 +93,7 @@ async def _proxy(api: Served, line: bytes) -> None:
     call = Call("PermissionRequest", "approval", parse_message(line), None)
     origin = {"folder": "/srv/a"}
     body = {**without_nulls(call._asdict()), "to": "ops", "origin": origin}
-    await asyncio.to_thread(_service(api).call, "POST", "/v1/asks", body)
+    await asyncio.to_thread(_service(api).call, "POST", "/v1/asks", dump_as_written(body).encode())
 
 
 async def _bridge(api: Served, line: bytes) -> None:

@@ -17,7 +17,7 @@ from answerback.service import agent_presence, approval_leases
 from answerback.service.agent_presence import LeasePolicy
 from answerback_agents.pipe import json_rpc
 from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from tests.meta.project import PYTHONPATH
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import permission, run_editor, selected
@@ -145,7 +145,7 @@ def test_the_acp_proxy_reports_before_it_tells_the_agent_no(faster: bool) -> Non
         def withdraw(self, *_: object, **__: object) -> None:
             pass
 
-    parts = Parts(People(ServiceCalls(AWAY)))
+    parts = Parts(People(BlockingConnection(AWAY)))
     parts.proxy.relay_from_agent([line(permission())])
     parts.join()
     assert reported == ["ask_1"]
@@ -156,7 +156,7 @@ def test_the_acp_proxy_reports_before_it_tells_the_agent_no(faster: bool) -> Non
 
 @pytest.mark.rule("LATE-7")
 async def test_the_acp_client_reports_and_gets_what_people_decided(service: Served) -> None:
-    client = AskClient(ServiceCalls(service.url))
+    client = AskClient(BlockingConnection(service.url))
 
     async def submit() -> str:
         body = {
@@ -176,5 +176,5 @@ async def test_the_acp_client_reports_and_gets_what_people_decided(service: Serv
     assert decided.ask is not None
     assert (decided.ask["id"], decided.ask["status"]) == (second, "answered")
     assert await asyncio.to_thread(client.report_no_answer, "ask_0") == AskOutcome(None, "")
-    away = AskClient(ServiceCalls(AWAY, pause=lambda _seconds: None))
+    away = AskClient(BlockingConnection(AWAY, pause=lambda _seconds: None))
     assert await asyncio.to_thread(away.report_no_answer, second) == AskOutcome(None, "")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -321,14 +323,20 @@ def test_the_package_exports_these_names_and_no_others() -> None:
         "verify_webhook",
     ]
     assert answerback_client.__all__ == exported
-    public = {name for name in vars(answerback_client) if not name.startswith("_")}
-    assert public - {
-        "async_client",
-        "connection",
-        "models",
-        "sync_client",
-        "token_proof",
-    } == set(exported)
+    assert dir(answerback_client) == exported
+    for name in exported:
+        assert getattr(answerback_client, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'Conection'"):
+        answerback_client.Conection  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.rule("CLIENT-4")
+def test_a_program_that_has_to_start_fast_imports_neither_aiohttp_nor_pydantic() -> None:
+    code = "import sys, answerback_client.blocking_connection; print(*sys.modules)"
+    command = [sys.executable, "-c", code]
+    loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert {"answerback_client.blocking_connection"} <= {*loaded}
+    assert {"aiohttp", "pydantic", "asyncio", "typing_extensions"}.isdisjoint(loaded)
 
 
 async def test_a_given_session_is_used_and_left_open(service: Served) -> None:

@@ -15,7 +15,7 @@ from answerback.core.ask import Ask
 from answerback.hooks.host import Echo, encode_answer
 from answerback_agents.pipe import host_answers as denials
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from answerback_hosts.claude import found_plan as claude_plans
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
@@ -105,7 +105,7 @@ async def test_what_is_echoed_keeps_its_bytes(service: Served) -> None:
 
 async def _raw(service: Served, event: bytes, way: str) -> str:
     if way == "command":
-        calls, parsed = ServiceCalls(service.url), json.loads(event)
+        calls, parsed = BlockingConnection(service.url), json.loads(event)
         answer = await asyncio.to_thread(
             answer_event, "claude", parsed, calls, wait=WAIT, raw=event
         )

@@ -13,8 +13,8 @@ from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
 from answerback.hooks.endpoint import HOSTS
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
 from answerback_base.hosts import hosts_with
+from answerback_client.blocking_connection import BlockingConnection
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import (
@@ -331,7 +331,7 @@ async def test_a_refusal_of_late_answers_is_reported_with_the_reason(
     agent: str, _asks: Json, event: Json
 ) -> None:
     async with listening(web.Application()) as url:  # which does not have that route
-        answer = await asyncio.to_thread(answer_event, agent, event, ServiceCalls(url))
+        answer = await asyncio.to_thread(answer_event, agent, event, BlockingConnection(url))
     assert answer.output is None
     assert "is not Answerback" in (answer.warning or "")
 

@@ -23,7 +23,7 @@ from answerback.hooks.endpoint import HOOK_HEADER
 from answerback.runtime.config import ServerSettings
 from answerback_agents.pipe import exchange
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE
 from tests.ports import free_port, gone_after_one_request
@@ -60,7 +60,7 @@ async def test_an_unreachable_service_is_reported_and_denies() -> None:
     assert message.startswith("Nobody could be asked: ")
     assert message.endswith("answerback serve`.")
     async with gone_after_one_request() as url:
-        service = ServiceCalls(url, pause=lambda _: None)
+        service = BlockingConnection(url, pause=lambda _: None)
         tries = partial(answer_event, "codex", CODEX_PERMISSION, service, patience=4.0)
         answer = (await asyncio.to_thread(tries)).output
     assert answer is not None

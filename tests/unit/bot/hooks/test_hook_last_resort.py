@@ -17,7 +17,7 @@ from answerback.core.ask import Status
 from answerback.hooks.endpoint import HookEndpoints
 from answerback_agents.pipe import host_answers as denials
 from answerback_agents.pipe.exchange import Answer, answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from tests.acceptance.process import PATIENCE
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, served
@@ -83,7 +83,7 @@ async def test_the_command_prints_the_refusal_and_ends_well() -> None:
 @pytest.mark.rule("CONNECT-6")
 @pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "copilot", "grok"])
 async def test_an_error_in_the_hook_itself_refuses_too(agent: str) -> None:
-    class Broken(ServiceCalls):
+    class Broken(BlockingConnection):
         def call(self, *_: Any, **__: Any) -> Any:
             raise KeyError
 

@@ -18,9 +18,9 @@ from answerback_agents.cli import main
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
 from answerback_base.token_proof import hash_of, token_proof
 from answerback_client import AsyncClient, UnauthorizedError, UnreachableError
+from answerback_client.blocking_connection import BlockingConnection
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, served
 from tests.unit.bot.hook_support import (
@@ -82,7 +82,7 @@ async def impostor(
 @pytest.mark.rule("AUTH-18", "CONNECT-6")
 async def test_a_program_that_does_not_know_the_token_gets_it_not_and_allows_nothing() -> None:
     async with impostor() as other:
-        service = ServiceCalls(other.url, TOKEN)
+        service = BlockingConnection(other.url, TOKEN)
         for agent, event in ALL:
             answer = (await asyncio.to_thread(answer_event, agent, event, service)).output
             assert is_denied(answer), (agent, answer)
@@ -124,7 +124,7 @@ async def test_a_bridge_sends_its_token_to_the_service_and_hears_that_it_is_wron
         async with AsyncClient(service.url, TOKEN, token_name="the token in MINE") as client:
             with pytest.raises(UnauthorizedError, match="No agent has the token in MINE"):
                 await client.open_asks(1)
-        wrong = ServiceCalls(service.url, TOKEN, "MINE")
+        wrong = BlockingConnection(service.url, TOKEN, "MINE")
         answer = await asyncio.to_thread(answer_event, "codex", CODEX_PERMISSION, wrong)
         assert "the environment variable MINE holds a different one" in str(answer.output)
 
@@ -138,7 +138,7 @@ async def test_what_is_no_proof_proves_nothing(proof: str) -> None:
     app = web.Application()
     app.router.add_get("/v1/proof", handle)
     async with listening(app) as url:
-        service = ServiceCalls(url, TOKEN)
+        service = BlockingConnection(url, TOKEN)
         answer = await asyncio.to_thread(answer_event, "copilot", COPILOT, service)
     assert answer.output is not None
     assert "did not prove that it knows the token" in answer.output["message"]
@@ -178,7 +178,7 @@ async def test_a_program_that_has_the_port_while_the_service_is_away_is_waited_o
     app.router.add_get("/v1/proof", prove)
     app.router.add_post("/hooks/copilot", ask)
     async with listening(app) as url:
-        calls = ServiceCalls(url, TOKEN, pause=lambda _: None)
+        calls = BlockingConnection(url, TOKEN, pause=lambda _: None)
         answer = await asyncio.to_thread(answer_event, "copilot", COPILOT, calls)
     assert (answer.output, challenges) == ({"behavior": "allow"}, 4)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import threading
 import time
@@ -25,8 +26,8 @@ from answerback.service.submission_request import Agent
 from answerback_agents.bridges.ask_people import Request, RequestAsker
 from answerback_agents.pipe import exchange
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
-from answerback_agents.pipe.service_calls import RefusedError, ServiceCalls
 from answerback_client import AsyncClient, TooManyAsksError
+from answerback_client.blocking_connection import BlockingConnection, RefusedError
 from tests.service_support import WAIT, ask_user
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.conftest import Parts
@@ -180,8 +181,8 @@ async def test_a_client_asks_again_until_there_is_room(full: Full) -> None:
 @pytest.mark.rule("LIMIT-4")
 @pytest.mark.usefixtures("retry_at_once")
 async def test_a_proxy_asks_again_until_there_is_room(full: Full) -> None:
-    calls = ServiceCalls(full.service.url)
-    body = {"name": "ask_user", "arguments": CALL}
+    calls = BlockingConnection(full.service.url)
+    body = json.dumps({"name": "ask_user", "arguments": CALL}).encode()
     submitting = asyncio.create_task(
         asyncio.to_thread(calls.call, "POST", "/v1/asks", body, patience=WAIT)
     )
@@ -192,10 +193,10 @@ async def test_a_proxy_asks_again_until_there_is_room(full: Full) -> None:
 
 @pytest.mark.rule("LIMIT-4")
 async def test_a_proxy_gives_up_when_its_patience_ends(full: Full) -> None:
-    body = {"name": "ask_user", "arguments": CALL}
+    body = json.dumps({"name": "ask_user", "arguments": CALL}).encode()
     with pytest.raises(RefusedError, match="together in one call"):
         await asyncio.to_thread(
-            ServiceCalls(full.service.url).call, "POST", "/v1/asks", body, patience=1.0
+            BlockingConnection(full.service.url).call, "POST", "/v1/asks", body, patience=1.0
         )
 
 
@@ -270,7 +271,7 @@ async def test_a_bridge_asks_again_until_there_is_room(full: Full) -> None:
 
 def acp_client(full: Full, pause: Callable[[float], None]) -> AskClient:
     """Return the client of an ACP proxy whose patience is far shorter than it may have to wait."""
-    return AskClient(ServiceCalls(full.service.url, pause=pause), patience=0.0)
+    return AskClient(BlockingConnection(full.service.url, pause=pause), patience=0.0)
 
 
 ACP_CALL = Call("ask_user", "single", CALL, "session-1")

@@ -20,7 +20,7 @@ from answerback_agents.acp import messages
 from answerback_agents.acp.proxy import Proxy
 from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback_agents.pipe.lines import LineWriter
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from tests.acceptance.process import PATIENCE
 from tests.ports import gone_after_one_request
 from tests.recipes.receiving import listening
@@ -56,7 +56,7 @@ class Pipe(io.BytesIO):
 
 def asking(url: str, patience: float = 20.0) -> AskClient:
     """A client that asks people through the service at an address."""
-    return AskClient(ServiceCalls(url), patience=patience)
+    return AskClient(BlockingConnection(url), patience=patience)
 
 
 class Parts:
@@ -303,7 +303,7 @@ def test_ending_the_turn_outside_a_session_interrupts_nothing() -> None:
         def ask(self, *_: object) -> AskOutcome:
             return AskOutcome({**OPEN, "status": "turn_ended"}, "")
 
-    parts = Parts(Ends(ServiceCalls(AWAY)))
+    parts = Parts(Ends(BlockingConnection(AWAY)))
     parts.proxy.relay_from_agent([line(elicitation(sessionId=None))])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
 

@@ -15,10 +15,10 @@ from answerback_agents.pipe import json_rpc
 from answerback_agents.pipe.ask_people import AskClient, Call
 from answerback_agents.pipe.lines import LineTooLongError, LineWriter, read_lines
 from answerback_agents.pipe.origins import MAX_FOLDERS
-from answerback_agents.pipe.service_calls import (
+from answerback_client.blocking_connection import (
+    BlockingConnection,
     RefusedError,
     Response,
-    ServiceCalls,
     ServiceUnavailableError,
 )
 from tests.service_support import WAIT
@@ -34,7 +34,7 @@ RESULT: Json = {"is_error": False, "content": "", "structured": {"action": "acce
 def saying(answer: Any) -> AskClient:
     """A client of a service that answers every call with the same JSON."""
 
-    class Says(ServiceCalls):
+    class Says(BlockingConnection):
         def call(self, *_: object, **__: object) -> Response:
             return Response(200, answer)
 
@@ -84,7 +84,7 @@ def test_a_permission_from_the_configuration_is_left_to_the_editor() -> None:
 
 @pytest.mark.rule("ACP-6")
 def test_an_unforeseen_error_still_answers_the_agent() -> None:
-    class Breaks(ServiceCalls):
+    class Breaks(BlockingConnection):
         def call(self, *_: object, **__: object) -> Response:
             raise KeyError("id")
 
@@ -102,7 +102,7 @@ def test_an_unforeseen_error_still_answers_the_agent() -> None:
 def test_a_service_that_goes_while_people_think_leaves_the_decision_to_the_editor(
     error: Exception,
 ) -> None:
-    class Goes(ServiceCalls):
+    class Goes(BlockingConnection):
         def call(self, method: str, *_: object, **__: object) -> Response:
             if method == "GET":
                 raise error
@@ -146,7 +146,7 @@ def test_no_message_stops_the_relay(odd: Json) -> None:
     "params", [[], {"clientCapabilities": "x"}, {"protocolVersion": 2, "capabilities": 7}]
 )
 def test_odd_capabilities_are_replaced_by_ours(params: Any) -> None:
-    parts = Parts(AskClient(ServiceCalls(AWAY)))
+    parts = Parts(AskClient(BlockingConnection(AWAY)))
     parts.proxy.relay_from_editor([line({**INITIALIZE, "params": params})])
     [sent] = parts.agent.lines(1)
     assert "elicitation" in json.dumps(sent)
@@ -154,7 +154,7 @@ def test_odd_capabilities_are_replaced_by_ours(params: Any) -> None:
 
 def test_only_the_latest_tool_calls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proxy, "_MAX_TOOL_CALLS", 2)
-    parts = Parts(AskClient(ServiceCalls(AWAY)))
+    parts = Parts(AskClient(BlockingConnection(AWAY)))
     updates = [{"sessionUpdate": "tool_call", "toolCallId": f"call_{n}"} for n in range(5)]
     parts.proxy.relay_from_agent(
         [line(notice("session/update", sessionId="s", update=each)) for each in updates]

@@ -29,7 +29,7 @@ from answerback_agents.mcp_proxy.policy import named_server
 from answerback_agents.mcp_proxy.progress import Progress
 from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback_agents.pipe.lines import LineWriter
-from answerback_agents.pipe.service_calls import Response, ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection, Response
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.agents.acp.test_acp_lines import Pipe
@@ -134,7 +134,7 @@ def test_a_question_is_withdrawn_if_waiting_for_its_answer_fails() -> None:
 
 @pytest.mark.rule("GATEWAY-2")
 def test_whatever_fails_denies(tmp_path: Path) -> None:
-    class Fails(ServiceCalls):
+    class Fails(BlockingConnection):
         def call(self, method: str, *_: object, **__: object) -> Response:
             if method == "GET":
                 raise RuntimeError("a bug")
@@ -169,7 +169,7 @@ def test_only_a_persons_plain_yes_allows(tmp_path: Path, ask: Json) -> None:
 def test_an_ask_that_opens_after_its_call_was_cancelled_is_withdrawn(tmp_path: Path) -> None:
     cancelled, withdrawn = threading.Event(), threading.Event()
 
-    class Opens(ServiceCalls):
+    class Opens(BlockingConnection):
         def call(self, method: str, path: str, *_: object, **__: object) -> Response:
             if method == "POST":
                 assert cancelled.wait(WAIT)

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from answerback_agents.cli import bridged_server
-from answerback_agents.pipe import service_calls
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
+from answerback_client import blocking_connection
+from answerback_client.blocking_connection import (
+    BlockingConnection,
+    Response,
+    ServiceUnavailableError,
+)
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.hook_support import COPILOT
 
@@ -32,14 +36,14 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(service_calls, "time", SimpleNamespace(monotonic=lambda: made.now))
+    monkeypatch.setattr(blocking_connection, "time", SimpleNamespace(monotonic=lambda: made.now))
     return made
 
 
-def upgraded(clock: Clock, answer: Json) -> ServiceCalls:
+def upgraded(clock: Clock, answer: Json) -> BlockingConnection:
     """A service that is upgraded, and then answers."""
 
-    class Upgraded(ServiceCalls):
+    class Upgraded(BlockingConnection):
         def _call_once(self, *_: Any) -> Response:
             if clock.now < UPGRADE:
                 raise ServiceUnavailableError("It is being upgraded.")

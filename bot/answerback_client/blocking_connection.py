@@ -1,25 +1,22 @@
-"""Calls to the service that are retried while it is down, with the standard library's HTTP client.
+"""A connection to one service for programs without asyncio that have to start fast: the standard library alone.
 
-Importing another client takes too long for a hook. What answers may be any program that took the service's port, so
-what it sends is bounded and checked.
+Importing another HTTP client takes too long for a hook. What answers may be any program that took the service's port,
+so what it sends is bounded and checked.
 """
 
 from __future__ import annotations
 
-import hmac
 import http.client
 import json
-import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
-from answerback_base.strict_json import dump_as_written
-from answerback_base.token_proof import hash_of, token_id, token_proof
+from answerback_client.token_proof import MAX_PROOF, TokenChallenge, is_unknown
 
 Json = dict[str, Any]
 
@@ -37,9 +34,6 @@ _FIRST_PAUSE: Final = 0.25
 _MAX_PAUSE: Final = 5.0
 _MAX_RESPONSE: Final = 4 * 2**20
 """Bytes of a response: a form of the largest size that the service accepts stays far below."""
-_MAX_PROOF: Final = 4_096
-"""Bytes of a proof, which may come from any program."""
-_TOKEN_UNKNOWN: Final = b'"Token unknown"'
 _MAX_REASON: Final = 2_000
 """Characters of a refusal that are passed on."""
 _CONNECTIONS: Final = {
@@ -129,11 +123,14 @@ class DeliveryReceipt:
             connection.sock.settimeout(LOOKUP_PATIENCE)
             body = json.dumps({"asks": self._ask_ids})
             connection.request("POST", self._path, body, self._headers)
-            connection.getresponse().read(_MAX_PROOF)
+            connection.getresponse().read(MAX_PROOF)
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceCalls:
+class BlockingConnection:
+    """A connection to one service, which proves that it knows the token before it gets it, and is called again while it
+    is down."""
+
     url: str
     token: str | None = field(default=None, repr=False)
     token_env: str = "ANSWERBACK_TOKEN"
@@ -146,7 +143,7 @@ class ServiceCalls:
         self,
         method: str,
         path: str,
-        body: Json | bytes | None = None,
+        body: bytes | None = None,
         key: str | None = None,
         *,
         wait: int = 0,
@@ -160,7 +157,7 @@ class ServiceCalls:
         With a token, each try begins with a challenge: while the service is down, any program may have its port.
 
         Args:
-            body: what to send; bytes are sent as they are.
+            body: the JSON to send, as it is.
             key: the call's idempotency key.
             wait: seconds for which the service may hold its response.
             patience: seconds for which the call is retried.
@@ -174,12 +171,11 @@ class ServiceCalls:
             RefusedError: it refused the call.
         """
         headers = self._headers(key, wait)
-        raw = dump_as_written(body).encode() if isinstance(body, dict) else body
         until, pause = time.monotonic() + patience, _FIRST_PAUSE
         lost = False
         while True:
             try:
-                return self._call_once(method, path, raw, headers, timeout, hook)
+                return self._call_once(method, path, body, headers, timeout, hook)
             except (ServiceUnavailableError, TooManyAsksError, ForeignServiceError) as error:
                 if isinstance(error, ForeignServiceError):
                     if not waits_out_others:
@@ -272,22 +268,14 @@ class ServiceCalls:
 
     def _challenge(self, connection: http.client.HTTPConnection, base: str, token: str) -> None:
         """Make the listener prove that it knows the token, before that is sent."""
-        nonce, hashed = secrets.token_hex(16), hash_of(token)
-        query = f"nonce={nonce}&token={token_id(hashed)}"
-        connection.request("GET", f"{base}/v1/proof?{query}")
+        challenge = TokenChallenge(token)
+        connection.request("GET", f"{base}/v1/proof?{urlencode(challenge.query)}")
         with connection.getresponse() as response:
-            content = response.read(_MAX_PROOF)
+            content = response.read(MAX_PROOF)
         self._check_up(response.status)
-        try:
-            body = json.loads(content)
-            proof = str(body["proof"])
-        except (ValueError, TypeError, KeyError, RecursionError):
-            proof = ""
-        if hmac.compare_digest(
-            proof.encode("utf-8", "replace"), token_proof(hashed, nonce).encode()
-        ):
+        if challenge.is_proved_by(content):
             return
-        if response.status == HTTPStatus.NOT_FOUND and _TOKEN_UNKNOWN in content:
+        if is_unknown(response.status, content):
             raise self._wrong_token("holds a different one")
         raise ForeignServiceError(
             f"The program at {self.url} did not prove that it knows the token in {self.token_env}, and did not get it. "
