@@ -12,7 +12,7 @@ import pytest
 
 from answerback.service.submission_request import Route
 from answerback_agents.pipe.exchange import answer_event
-from answerback_agents.pipe.service_calls import ServiceCalls
+from answerback_client.blocking_connection import BlockingConnection
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hooks.test_claude_hooks_permission import permission
@@ -37,7 +37,7 @@ def event_with(tool_input: str) -> bytes:
 async def hooked(service: Served, event: bytes, way: str) -> str:
     """What the hook answers, over HTTP or as a command."""
     if way == "command":
-        calls, parsed = ServiceCalls(service.url), json.loads(event)
+        calls, parsed = BlockingConnection(service.url), json.loads(event)
         answer = await asyncio.to_thread(
             answer_event, "claude", parsed, calls, wait=WAIT, raw=event
         )
