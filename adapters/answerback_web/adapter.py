@@ -178,7 +178,9 @@ class WebSurface:
             self._site.proofs, self._tickets(visitors), self._site.watching, pages
         )
         static = web.get("/a/-/{name}", responses.static_file)
-        return [self._site.proofs.guard(each) for each in (*sealed.routes(), *pages, static)]
+        files = web.get("/a/-/file/{token}", self._site.send_file)
+        others = (static, files)
+        return [self._site.proofs.guard(each) for each in (*sealed.routes(), *pages, *others)]
 
     def _tickets(self, visitors: Visitors) -> Tickets:
         """Return a listener's tickets.

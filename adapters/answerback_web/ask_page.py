@@ -394,7 +394,9 @@ class AskPages:
 
     async def _rendered(self, visit: _Visit, ask: Ask, **shown: Any) -> AskPage:
         """Render an ask for its visitor, in a thread if that may take long."""
-        build_page = partial(render.ask_page, ask, self._site.labels, **shown)
+        build_page = partial(
+            render.ask_page, ask, self._site.labels, address=self._site.file_address, **shown
+        )
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
         if page.takers is not None:

@@ -43,6 +43,8 @@ class Choice:
     chosen: bool
     description: str | None = None
     preview: Markup | None = None
+    is_seen: bool = False
+    """Whether the preview is open: it has a picture, by which people choose."""
     key: str | None = None
     recommended: bool = False
     """Whether that is said beside it."""

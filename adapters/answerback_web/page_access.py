@@ -23,6 +23,11 @@ _DIGEST: Final = rf"([0-9a-f]{{{_DIGEST_LENGTH}}})"
 _LINK: Final = re.compile(rf"((ask_[0-9a-z]{{1,40}})\.{_DIGEST})(?:\.{_DIGEST})?")
 
 
+_FILE: Final = re.compile(rf"((file_[0-9a-f]{{1,40}})\.([0-9]{{1,12}}))\.{_DIGEST}")
+FILE_SECONDS: Final = 300
+"""Seconds for which a page can get a file, at least."""
+
+
 class LinkTarget(NamedTuple):
     """The target of a link: an ask to read and, if the link belongs to a person, to answer."""
 
@@ -62,6 +67,21 @@ class PageLinks:
             return None
         matches = [each for each in holders if _same(link, self.answering_link(match[2], each))]
         return LinkTarget(match[2], match[1], matches[0] if matches else None)
+
+    def file_token(self, file_id: str, now: float) -> str:
+        """Return the name by which a page gets a file, for `FILE_SECONDS` to twice as long.
+
+        Until it changes, a page that is shown again has the same one, so that a picture is not fetched again.
+        """
+        until = (int(now // FILE_SECONDS) + 2) * FILE_SECONDS
+        return f"{file_id}.{until}.{_digest(self.secret, 'file', f'{file_id}.{until}')}"
+
+    def resolve_file(self, token: str, now: float) -> str | None:
+        """Return the id of the file that a token opens; None if it opens nothing, or nothing any more."""
+        match = _FILE.fullmatch(token)
+        if match is None or int(match[3]) <= now:
+            return None
+        return match[2] if _same(match[4], _digest(self.secret, "file", match[1])) else None
 
     def inbox_name(self, holder: KeyHolder) -> str:
         return _digest(holder.link_secret, "inbox", "")

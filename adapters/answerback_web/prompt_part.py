@@ -24,6 +24,7 @@ from answerback_base.sanitize import as_json, one_line, unseen, visible
 from answerback_web import form_inputs, limits, parse, question_context
 from answerback_web.form_inputs import Choice, Input
 from answerback_web.parse import OTHER, PageAction, Post
+from answerback_web.pictures import NO_FILES, PageFiles
 
 OPTION_LIMITS: Final = OptionLimits(
     button=limits.BUTTON_LABEL, label=MAX_LABEL, description=MAX_TEXT
@@ -51,6 +52,8 @@ class PromptPart:
     header: HeaderTag | None
     text: str
     context: Markup | None
+    has_pictures: bool = False
+    """Whether the context has pictures, and is therefore shown whole."""
     buttons: tuple[Button, ...] = ()
     choices: tuple[Choice, ...] = ()
     main: frozenset[str] | None = None
@@ -103,7 +106,9 @@ class PromptPart:
         return tuple(each for each in self.choices if each not in self.main_choices)
 
 
-def prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPart:
+def prompt_part(
+    prompt: Prompt, labels: Labels, post: Post | None, files: PageFiles = NO_FILES
+) -> PromptPart:
     """Return the part of the page with the open question.
 
     Args:
@@ -114,14 +119,15 @@ def prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPart
         at=prompt.position - 1,
         header=header_tag(question.header),
         text=visible(question.text),
-        context=question_context.render_context(prompt, labels),
+        context=question_context.render_context(prompt, labels, files),
+        has_pictures=files.places(question.context),
     )
     entered = post if post is not None and post.first("at") == str(part.at) else None
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return replace(part, buttons=_buttons(prompt, labels))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return _with_choices(part, prompt, entered, labels)
+            return _with_choices(part, prompt, entered, labels, files)
         case AnswerType.TEXT:
             start = prompt.prefill if isinstance(prompt.prefill, str) else ""
             text = entered.first("text") if entered else start
@@ -149,7 +155,7 @@ def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
 
 
 def _with_choices(
-    part: PromptPart, prompt: Prompt, entered: Post | None, labels: Labels
+    part: PromptPart, prompt: Prompt, entered: Post | None, labels: Labels, files: PageFiles
 ) -> PromptPart:
     question = prompt.question
     many = question.answer_type is AnswerType.MULTI_SELECT
@@ -171,9 +177,12 @@ def _with_choices(
                 label=visible(option.label),
                 chosen=str(i) in chosen,
                 description=visible(option.description) if option.description else None,
-                preview=question_context.render_source(option.preview, "markdown", labels)
+                preview=question_context.render_source(
+                    option.preview, "markdown", labels, files=files
+                )
                 if option.preview
                 else None,
+                is_seen=files.places(option.preview),
                 key=str(i + 1) if i < limits.NUMBER_KEYS and i + 1 not in ambiguous else None,
                 recommended=question.has_default
                 and not many

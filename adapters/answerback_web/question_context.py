@@ -34,6 +34,7 @@ from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback_base.sanitize import visible
 from answerback_web import diffs, limits
+from answerback_web.pictures import NO_FILES, PageFiles
 
 _LANGUAGES: Final = {
     name: lexer
@@ -56,9 +57,11 @@ _LANGUAGES: Final = {
 """The lexer for each language that is highlighted, by the language names used on code fences."""
 
 
-def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
-    source = prompt.question.context
-    return render_source(source, prompt.context_format, labels, with_tabs=True) if source else None
+def render_context(prompt: Prompt, labels: Labels, files: PageFiles = NO_FILES) -> Markup | None:
+    source, context_format = prompt.question.context, prompt.context_format
+    if not source:
+        return None
+    return render_source(source, context_format, labels, with_tabs=True, files=files)
 
 
 def is_slow_to_render(ask: Ask) -> bool:
@@ -79,7 +82,12 @@ def render_asides(view: View, labels: Labels) -> Markup:
 
 
 def render_source(
-    source: str, context_format: ContextFormat, labels: Labels, *, with_tabs: bool = False
+    source: str,
+    context_format: ContextFormat,
+    labels: Labels,
+    *,
+    with_tabs: bool = False,
+    files: PageFiles = NO_FILES,
 ) -> Markup:
     """Render a text from an agent and, where something is rendered away, the text as it was written.
 
@@ -89,7 +97,7 @@ def render_source(
     blocks = context_blocks(source, context_format)
     before: tuple[Block | None, ...] = (None, *blocks)
     paths = [diffs.path_of(*pair) for pair in zip(before, blocks, strict=False)]
-    rendered = render_blocks(blocks, labels, number_files=with_tabs)
+    rendered = render_blocks(blocks, labels, number_files=with_tabs, files=files)
     if with_tabs:
         rendered = (
             diffs.render_tabs([path for path in paths if path is not None], labels) + rendered
@@ -108,28 +116,35 @@ def _original(source: str, labels: Labels) -> Markup:
     )
 
 
-def render_blocks(blocks: Iterable[Block], labels: Labels, *, number_files: bool = False) -> Markup:
+def render_blocks(
+    blocks: Iterable[Block],
+    labels: Labels,
+    *,
+    number_files: bool = False,
+    files: PageFiles = NO_FILES,
+) -> Markup:
     """Render blocks; with ``number_files`` each diff below the path of its file has an id."""
     rendered: list[Markup] = []
     before: Block | None = None
-    files = 0
+    numbered = 0
     for block in blocks:
         path = diffs.path_of(before, block)
         if path is not None and isinstance(block, Code):
-            files += 1
-            name = Markup(' id="file{}"').format(files) if number_files else ""
+            numbered += 1
+            name = Markup(' id="file{}"').format(numbered) if number_files else ""
             diff = _info(block, "info hidden") + diffs.render_diff(block, path, labels)
             rendered.append(Markup("<div{}>{}\n{}</div>").format(name, rendered.pop(), diff))
         else:
-            rendered.append(_block(block, labels))
+            rendered.append(_block(block, labels, files))
         before = block
     return Markup("\n").join(rendered)
 
 
-def _block(block: Block, labels: Labels) -> Markup:
+def _block(block: Block, labels: Labels, files: PageFiles) -> Markup:
     match block:
         case Paragraph(spans):
-            return _element("p", _spans(spans), "text")
+            with_pictures = files.render_paragraph(spans, _paragraph) if files.files else None
+            return _paragraph(spans) if with_pictures is None else with_pictures
         case Heading(level, spans):
             # Below the page's own headings: the question is at level 1.
             return Markup(
@@ -138,9 +153,11 @@ def _block(block: Block, labels: Labels) -> Markup:
         case Code():
             return _code(block, labels)
         case Quote(blocks):
-            return Markup("<blockquote>{}</blockquote>").format(render_blocks(blocks, labels))
+            return Markup("<blockquote>{}</blockquote>").format(
+                render_blocks(blocks, labels, files=files)
+            )
         case List():
-            return _list(block, labels)
+            return _list(block, labels, files)
         case Table():
             return _table(block)
         case Verbatim(text):
@@ -151,16 +168,20 @@ def _block(block: Block, labels: Labels) -> Markup:
             assert_never(block)
 
 
+def _paragraph(spans: Spans) -> Markup:
+    return _element("p", _spans(spans), "text")
+
+
 def _element(name: str, inner: Markup, css: str) -> Markup:
     return Markup('<{0} class="{1}" dir="auto">{2}</{0}>').format(name, css, inner)
 
 
-def _list(block: List, labels: Labels) -> Markup:
+def _list(block: List, labels: Labels, files: PageFiles) -> Markup:
     numbered = block.items[0].number is not None
     items = Markup("").join(
         Markup("<li{}>{}</li>").format(
             Markup(' value="{}"').format(item.number) if item.number else "",
-            render_blocks(item.blocks, labels),
+            render_blocks(item.blocks, labels, files=files),
         )
         for item in block.items
     )

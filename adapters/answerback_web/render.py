@@ -6,7 +6,7 @@ people pass through `visible` once, here; input values are left unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,6 +15,7 @@ from markupsafe import Markup
 from answerback.core.ask import Ask, Outcome, Status
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
+from answerback.core.files import AttachedFile
 from answerback.core.form import AnswerType
 from answerback.core.granting import describe_offer
 from answerback.core.labels import Labels
@@ -40,6 +41,7 @@ from answerback_web import (
 )
 from answerback_web.form_inputs import Input
 from answerback_web.parse import PageAction, Post, parse_entries
+from answerback_web.pictures import NO_FILES, PageFiles, page_files
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
 
 _MAX_FORMATTED: Final = 10_000
@@ -173,6 +175,8 @@ class AskPage:
     """Texts that a person entered into a page that was out of date."""
     grant: GrantPart | None = None
     """What may be allowed again; None: nothing."""
+    files: Markup | None = None
+    """The files that no text places; None if there are none."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
         return tuple(error for error in self.errors if error.target == target)
@@ -187,6 +191,7 @@ def ask_page(
     notice: str | None = None,
     unsaved_texts: tuple[str, ...] = (),
     hidden: bool = False,
+    address: Callable[[AttachedFile], str] | None = None,
 ) -> AskPage:
     """Return the page that shows the current state of an ask.
 
@@ -196,18 +201,19 @@ def ask_page(
         notice: a sentence to show at the top.
         unsaved_texts: texts to show below the notice, which would be lost otherwise.
         hidden: whether the visitor may not read anything yet, and perhaps is the agent.
+        address: returns where a file is served to the page; None: nowhere, so files are only named.
     """
     view = view_of(ask, labels)
     if hidden:
         view = view_for_agent(ask, view)
-    prompt = view.prompt
+    prompt, files = view.prompt, NO_FILES if hidden else page_files(ask, address)
     outcome, status = view.outcome, wording.ending_status(view)
     errors = tuple(
         Error(visible(each.message), _target(each.pointer, prompt, post)) for each in problems
     )
     contexts = () if ask.open else tuple(line.question.context or "" for line in view.lines)
     verbatim = sum(map(len, contexts)) > _MAX_FORMATTED
-    rows = tuple(_row(ask, line, labels, verbatim=verbatim) for line in view.lines)
+    rows = tuple(_row(ask, line, labels, files, verbatim=verbatim) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
     return AskPage(
         revision=view.revision,
@@ -221,7 +227,7 @@ def ask_page(
         mark=view.mark,
         progress=prompt.progress if prompt else None,
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
-        prompt=prompt_part(prompt, labels, post) if prompt else None,
+        prompt=prompt_part(prompt, labels, post, files) if prompt else None,
         review=view.is_review,
         summary=Summary(wording.summary_title(view, labels), wording.summary_text(view, labels))
         if prompt is None and outcome is None
@@ -260,6 +266,7 @@ def ask_page(
         notice=visible(notice) if notice else None,
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),
         grant=_grant(view, labels, post),
+        files=files.render_rest() or None,
     )
 
 
@@ -334,7 +341,7 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
         yield labels.keys_move
 
 
-def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
+def _row(ask: Ask, line: Line, labels: Labels, files: PageFiles, *, verbatim: bool) -> Row:
     given = line.given
     index = question_index(ask.form, line.question.id)
     context = line.question.context if ask.confirming or not ask.open else None
@@ -348,7 +355,7 @@ def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
         at=given.at if given and given.by else None,
         edit=f"{PageAction.EDIT}:{index}" if line.editable else None,
         context=question_context.render_source(
-            context, "text" if verbatim else ask.form.context_format, labels
+            context, "text" if verbatim else ask.form.context_format, labels, files=files
         )
         if context
         else None,

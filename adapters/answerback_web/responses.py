@@ -54,6 +54,7 @@ _TYPES: Final = {
     "rows.js": "text/javascript",
     "comments.js": "text/javascript",
     "drafts.js": "text/javascript",
+    "pictures.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",
     "icon-192.png": "image/png",

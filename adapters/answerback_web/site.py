@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,9 +16,12 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.core.files import AttachedFile
 from answerback.core.labels import Labels
 from answerback.core.person import Person
+from answerback.http.file_response import send_file
 from answerback.http.request_body import BodyReader
+from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
 from answerback_web import limits, page_access, parse, responses
@@ -74,6 +78,20 @@ class Site:
             return None
         message = f"answerback:web:drafts:{person.surface}:{person.user_id}".encode()
         return hmac.new(self.access.secret, message, hashlib.sha256).hexdigest()
+
+    def file_address(self, file: AttachedFile) -> str:
+        """Return where a page gets a file, as seen from the pages of asks: for some minutes only."""
+        return f"../a/-/file/{self.access.file_token(file.id, self.now())}"
+
+    async def send_file(self, request: web.Request) -> web.StreamResponse:
+        """Send a file to a page."""
+        file_id = self.access.resolve_file(request.match_info["token"], self.now())
+        stored = None if file_id is None else await self.service.files.get(file_id)
+        if stored is None or stored.ask_id is None:
+            raise web.HTTPNotFound(headers=responses.HEADERS)
+        mark_request_verified(request)
+        read = partial(self.service.files.read_chunk, stored.file.id)
+        return await send_file(request, stored.file, read)
 
     def has_link_ended(self, ask: Ask) -> bool:
         """Return whether the link that only shows an ask no longer works: the ask has ended long enough ago."""

@@ -16,17 +16,19 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, Literal, Self, Unpack
 from urllib.parse import quote, urlencode
 
 import aiohttp
 from pydantic import JsonValue
 
-from answerback_client.connection import Retries, ServiceConnection, parse_response
+from answerback_client.connection import Retries, ServiceConnection, check_response, parse_body
 from answerback_client.models import (
     OBJECT,
     Answers,
@@ -133,13 +135,59 @@ class AsyncClient:
         key: str | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
-        """Submit an ask, and return at once. Safe to retry over lost connections: a retry finds the first ask."""
-        return await self.submit_body({"name": name, "arguments": arguments, **envelope}, key=key)
+        """Submit an ask, and return at once. Safe to retry over lost connections: a retry finds the first ask.
+
+        ``files`` are paths, which are uploaded, or what `upload` has returned.
+        """
+        body: dict[str, object] = {"name": name, "arguments": arguments, **envelope}
+        if files := envelope.get("files"):
+            body["files"] = [
+                each if isinstance(each, Mapping) else await self.upload(each) for each in files
+            ]
+        return await self.submit_body(body, key=key)
 
     async def submit_body(self, body: Mapping[str, object], *, key: str | None = None) -> Ask:
         """Submit a complete request body, with ``name``, ``arguments`` and the envelope's fields."""
         headers = {"Idempotency-Key": key or secrets.token_hex(16)}
         return Ask.of(await self.call("POST", "/v1/asks", json=body, headers=headers))
+
+    async def upload(
+        self,
+        file: str | os.PathLike[str] | bytes,
+        *,
+        name: str | None = None,
+        alt: str | None = None,
+    ) -> dict[str, JsonValue]:
+        """Upload a file, for ``files`` of an ask within an hour.
+
+        Args:
+            file: its path, or its bytes, at most 10 MiB.
+            name: what it is called; a path has a name already. Markdown refers to it as ``![…](file:NAME)``.
+            alt: what stands for it where it is not seen.
+
+        Raises:
+            RefusedError: it is too large, empty, or a picture with too many pixels.
+            OSError: the path cannot be read.
+        """
+        if isinstance(file, bytes):
+            data, called = file, name or "file"
+        else:
+            path = Path(file)
+            data, called = await asyncio.to_thread(path.read_bytes), name or path.name
+        address = f"/v1/files?{urlencode({'name': called}, errors='replace')}"
+        # Repeated while the service is down: a file that was stored twice is deleted within two hours.
+        stored = await self.call("POST", address, data=data)
+        reference: dict[str, JsonValue] = {"id": stored["id"]}
+        return reference if alt is None else {**reference, "alt": alt}
+
+    async def file(self, file_id: str) -> bytes:
+        """Fetch the bytes of a file.
+
+        Raises:
+            NotFoundError: there is no such file, or it is another agent's.
+        """
+        address = f"/v1/files/{quote(file_id, safe='')}"
+        return await self._read("GET", address, None, {}, repeat=True)
 
     async def get(self, ask_id: str) -> Ask:
         """Fetch the current state of an ask."""
@@ -296,25 +344,38 @@ class AsyncClient:
         path: str,
         *,
         json: object = None,
+        data: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         repeat: bool = True,
     ) -> Json:
         """Call the API, retrying while the service is down or the agent has reached one of its limits.
 
+        Args:
+            data: the body if it is no JSON.
+
         Raises:
             RefusedError: the service refused the call; one of its subclasses.
             UnreachableError: the service has not answered for longer than the client's patience.
         """
+        kind = {} if data is None else {"Content-Type": "application/octet-stream"}
+        body = json if data is None else data
+        raw = await self._read(method, path, body, kind | dict(headers or {}), repeat=repeat)
+        return parse_body(self.url, raw)
+
+    async def _read(
+        self, method: str, path: str, body: object, headers: Mapping[str, str], *, repeat: bool
+    ) -> bytes:
+        """Return the body of the response to what `call` sends."""
         retries = Retries(self._patience)
         while True:
             try:
-                return await self._call_once(method, path, json, headers or {})
+                return await self._call_once(method, path, body, headers)
             except (UnreachableError, TooManyAsksError) as error:
                 await retries.pause_after(error, changes=method != "GET", repeat=repeat)
 
     async def _call_once(
         self, method: str, path: str, body: object, headers: Mapping[str, str]
-    ) -> Json:
+    ) -> bytes:
         headers = {"Prefer": "acknowledge", **headers}
         async with self._connection.request(
             method, path, body=body, headers=headers, timeout=_LONG_POLL + _LONG_POLL_GRACE
@@ -323,7 +384,8 @@ class AsyncClient:
         outcomes = response.headers.get("Answerback-Outcomes")
         if outcomes and self._acknowledges:
             await self._acknowledge_read(outcomes.split(","))
-        return parse_response(response, self.url, raw)
+        check_response(response, self.url, raw)
+        return raw
 
     async def prove_listener(self) -> None:
         """Make the listener prove that it knows the token; see `ServiceConnection.prove_listener`."""

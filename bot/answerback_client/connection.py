@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import random
 import sys
 import time
@@ -96,6 +97,7 @@ class ServiceConnection:
         """Send a request once, and let its response be read.
 
         Args:
+            body: JSON, or bytes that are sent as they are; None: nothing.
             timeout: seconds until the response has been read; None: unlimited.
 
         Raises:
@@ -110,7 +112,8 @@ class ServiceConnection:
             async with self._session().request(
                 method,
                 self.url + path,
-                json=body,
+                json=None if isinstance(body, bytes) else body,
+                data=io.BytesIO(body) if isinstance(body, bytes) else None,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=timeout),
                 allow_redirects=False,
@@ -215,7 +218,30 @@ def _pause_after(failures: int) -> float:
 
 
 def parse_response(response: aiohttp.ClientResponse, url: str, raw: bytes) -> Json:
-    """Return the JSON object of a response.
+    """Return the JSON object of a response; raises what `check_response` and `parse_body` do."""
+    check_response(response, url, raw)
+    return parse_body(url, raw, response.status)
+
+
+def parse_body(url: str, raw: bytes, status: int = HTTPStatus.OK) -> Json:
+    """Return a JSON object.
+
+    Args:
+        url: the address of the service, for errors.
+        status: of its response.
+
+    Raises:
+        ClientError: it is none, so this is not Answerback.
+    """
+    try:
+        return OBJECT.validate_json(raw)
+    except ValidationError:
+        message = f"The server at {url} is not Answerback (HTTP {status:d}, no JSON object)."
+        raise ClientError(message) from None
+
+
+def check_response(response: aiohttp.ClientResponse, url: str, raw: bytes) -> None:
+    """Raise an error if a response reports one.
 
     Args:
         url: the address of the service, for errors.
@@ -227,23 +253,21 @@ def parse_response(response: aiohttp.ClientResponse, url: str, raw: bytes) -> Js
         ClientError: it is not Answerback.
     """
     status = response.status
-    try:
-        body = OBJECT.validate_json(raw)
-    except ValidationError:
-        body = None
-    # 501 does not pass: the service lacks a part.
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and (
-        body is None or status != HTTPStatus.NOT_IMPLEMENTED
-    ):
-        raise UnreachableError(f"{url} answered HTTP {status}.")
-    if body is None:
-        raise ClientError(f"The server at {url} is not Answerback (HTTP {status}, no JSON object).")
     if status < HTTPStatus.BAD_REQUEST:
-        return body
+        return
+    try:
+        body = parse_body(url, raw, status)
+    except ClientError as error:
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise UnreachableError(f"{url} answered HTTP {status}.") from error
+        raise
+    # 501 does not pass: the service lacks a part.
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.NOT_IMPLEMENTED:
+        raise UnreachableError(f"{url} answered HTTP {status}.")
     # A 409 without an ask has another cause, such as erasing an ask that is still open.
     is_specific = status != HTTPStatus.CONFLICT or "revision" in body
-    error = (_REFUSALS.get(status, RefusedError) if is_specific else RefusedError)(status, body)
-    if isinstance(error, TooManyAsksError):
+    refusal = (_REFUSALS.get(status, RefusedError) if is_specific else RefusedError)(status, body)
+    if isinstance(refusal, TooManyAsksError):
         retry_after = response.headers.get("Retry-After", "")
-        error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
-    raise error
+        refusal.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
+    raise refusal

@@ -205,6 +205,11 @@ class Ask:
         return Origin.of(self.json.get("origin"))
 
     @property
+    def files(self) -> tuple[Json, ...]:
+        """What was sent with it: ids for `AsyncClient.file`, names, types and sizes."""
+        return tuple(_ROWS.validate_python(self.json.get("files") or []))
+
+    @property
     def confirmed_by(self) -> tuple[Json, ...]:
         """Who else has confirmed the answers."""
         return tuple(_ROWS.validate_python(self.json.get("confirmed_by") or []))
@@ -319,6 +324,7 @@ class Envelope(TypedDict):
     confirmations: NotRequired[int]
     urgency: NotRequired[str]
     takes_edited: NotRequired[bool]
+    files: NotRequired[Sequence[str | os.PathLike[str] | Mapping[str, JsonValue]]]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

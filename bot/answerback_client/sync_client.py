@@ -76,6 +76,8 @@ class Client:
 
     ask = _blocking(AsyncClient.ask)
     submit = _blocking(AsyncClient.submit)
+    upload = _blocking(AsyncClient.upload)
+    file = _blocking(AsyncClient.file)
     get = _blocking(AsyncClient.get)
     wait = _blocking(AsyncClient.wait)
     answers = _blocking(AsyncClient.answers)

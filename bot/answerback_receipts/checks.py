@@ -135,6 +135,7 @@ def _proves(
     asker = "an agent without a name" if agent is None else _word(agent)
     service, at = _word(payload["service_id"]), _word(payload["asked_at"])
     yield f"The service {service} was asked by {asker} at {at}: {quote(payload['headline'])}"
+    yield from _files(payload, quote)
     ended, by = _word(payload["ended_at"]), _name(payload["ended_by"], read)
     yield f"It ended as {_word(payload['status'])} at {ended}{by}."
     for question, value in _object(payload["answers"]).items():
@@ -147,8 +148,7 @@ def _proves(
         is_made = grant["use"] is None
         what = "With it goes" if is_made else f"It is use {_word(grant['use'])} of"
         yield f"{what} the grant {_word(grant['id'])}{by}: {_word(grant['uses'])} uses, until {until}."
-    confirmed = payload["confirmed_by"]
-    for vote in confirmed if isinstance(confirmed, list) else ():
+    for vote in _list(payload["confirmed_by"]):
         yield f"It was confirmed{_name(_object(vote)['by'], read)}, at {_word(_object(vote)['at'])}."
     yield from (
         f"The note on {quoted(question)} is: {quote(note)}"
@@ -172,6 +172,11 @@ def _proves_edit(
         yield f"The call was changed before it was allowed: {what}. Its arguments were then {now}."
 
 
+def _files(payload: Mapping[str, JsonValue], quote: Callable[[JsonValue], str]) -> Iterator[str]:
+    for file in _list(payload.get("files")):
+        yield f"It came with the file {quote(file)}"
+
+
 def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
     payload = body["receipt"]["payload"]
     if (strength := payload.get("strength")) in _STRENGTHS:
@@ -186,6 +191,10 @@ def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
     yield "That no other receipt was removed: only the store shows its whole chain (`answerback verify --store`)."
     yield "That the agent did what was allowed, or nothing else, or only once."
     yield "That the service told the truth: its clock set the times, and anyone with its private key can sign anything."
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _shown(payload: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:

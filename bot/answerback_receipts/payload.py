@@ -118,6 +118,11 @@ def payload_of(
             "digest": hidden.add("edited/digest", digest_of(written)),
             "difference": hidden.add("edited/difference", difference_of(ask)),
         }
+    if request.files:
+        payload["files"] = [
+            hidden.add(f"file/{n}", {"sha256": each.sha256, "name": each.name, "alt": each.alt})
+            for n, each in enumerate(request.files)
+        ]
     if (note := ask.grant) is not None:
         payload["grant"] = {
             "id": note.id,

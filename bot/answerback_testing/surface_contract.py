@@ -20,6 +20,7 @@ from answerback_testing.surface_clicks import ClicksContract
 from answerback_testing.surface_commands import CommandsContract
 from answerback_testing.surface_confirmations import ConfirmationsContract
 from answerback_testing.surface_direct_messages import DirectMessagesContract
+from answerback_testing.surface_files import FilesContract
 from answerback_testing.surface_gaps import GapsContract
 from answerback_testing.surface_grants import GrantsContract
 from answerback_testing.surface_hand_overs import HandOversContract
@@ -80,6 +81,7 @@ class SurfaceContract(
     PrefillsContract,
     TypedAnswersContract,
     TextsContract,
+    FilesContract,
     ButtonsContract,
     PeopleContract,
     TooLateContract,

@@ -166,6 +166,10 @@ def build_insert(
     }
     source = "admitted WHERE reached IS NULL"
     names = () if idempotency is None else (idempotency.agent, idempotency.key)
+    if request.files:
+        parts["files_found"], parts["files_claimed"] = _claim_files(params, ask, source)
+        parts["files_ready"] = "SELECT 1 FROM files_claimed LIMIT 1"
+        source = "files_ready"
     if isinstance(write.grant, GrantUse):
         # A repeated submission uses no grant. Of two at the same time, one use is not the next any more.
         known = params.add(asks.unique_hash(*names), "bytea")
@@ -265,6 +269,22 @@ def _owed_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> dict[str,
             FROM {params.table(newly_seen, _NEWLY_SEEN_TYPES)} JOIN stored ON stored.id = c0
             WHERE ask_id = c0 AND told < c1"""
     return parts
+
+
+def _claim_files(params: Parameters, ask: Ask, source: str) -> tuple[str, str]:
+    """Build the parts that find the files of a new ask and, if all are there and ``source`` has a row, claim them.
+
+    The second one returns a row for each if they are claimed. A repeated submission finds none any more.
+    """
+    wanted = [(each.id,) for each in ask.request.files]
+    agent = params.add(ask.request.agent or "")
+    # A file that another ask claims at this moment is waited for, and is then found no more.
+    found = f"""SELECT id FROM files WHERE id IN (SELECT c0 FROM {params.table(wanted, ("text",))})
+        AND agent = {agent} AND ask_id IS NULL AND value IS NOT NULL ORDER BY id FOR UPDATE"""
+    claimed = f"""UPDATE files SET ask_id = {params.add(ask.id)} FROM {source}
+        {"AND" if " WHERE " in source else "WHERE"} files.id IN (SELECT id FROM files_found)
+        AND (SELECT count(*) FROM files_found) = {len(wanted)} RETURNING 1"""
+    return found, claimed
 
 
 def _use_grant(params: Parameters, used: GrantUse, source: str) -> str:

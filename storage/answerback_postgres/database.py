@@ -18,6 +18,7 @@ from answerback.ports.store_values import (
     Created,
     CreateResult,
     Existing,
+    FilesGone,
     GrantGone,
     Idempotency,
     LimitReached,
@@ -219,6 +220,8 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
                     return existing
                 if limit is not None:
                     return LimitReached(limit, wait)
+                if write.ask.request.files:
+                    return FilesGone()
                 if write.grant is not None:
                     return GrantGone()
 

@@ -73,6 +73,7 @@ MIGRATIONS: Final = (
     Migration("owed_in_order", schema.OWED_IN_ORDER),
     Migration("numbered", schema.NUMBERS),
     Migration("urgent", schema.URGENT),
+    Migration("files", schema.FILES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

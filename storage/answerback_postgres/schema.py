@@ -435,3 +435,20 @@ NUMBERS: Final = (
     "CREATE INDEX numbers_by_call ON numbers (call, week, result, seq) WHERE call <> ''",
 )
 """Count how asks ended and how long agents waited."""
+FILES: Final = (
+    """CREATE TABLE files (
+        id text COLLATE "C" PRIMARY KEY,
+        agent text COLLATE "C" NOT NULL,
+        ask_id text COLLATE "C",
+        at double precision NOT NULL,
+        value text)""",
+    "ALTER TABLE files ALTER value SET STATISTICS 0",
+    "CREATE INDEX files_of_ask ON files (ask_id) WHERE ask_id IS NOT NULL",
+    "CREATE INDEX files_unclaimed ON files (agent, at) WHERE ask_id IS NULL",
+    """CREATE TABLE file_chunks (
+        file_id text COLLATE "C" NOT NULL, n integer NOT NULL, data bytea NOT NULL, PRIMARY KEY (file_id, n))""",
+    "ALTER TABLE file_chunks ALTER data SET STATISTICS 0",
+    # Pictures do not get smaller.
+    "ALTER TABLE file_chunks ALTER data SET STORAGE EXTERNAL",
+)
+"""Keep the files that agents send. Without a ``value``, an upload is not complete."""

@@ -9,8 +9,9 @@ from answerback.core.ask import Ask
 from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import RemoteChanges
 from answerback.ports.store import Erasure
-from answerback_storage import rows
+from answerback_storage import files, rows
 from answerback_storage.extension_rows import schema_tables
+from answerback_storage.files import SqlFiles
 from answerback_storage.sql_database import Part, SqlDatabase, Transaction
 
 _MAX_LINES: Final = 1_000
@@ -27,6 +28,7 @@ _ERASE_RELATED: Final = (
     # Pushes that have not been sent name people; see `push_queue`.
     "DELETE FROM deliveries WHERE ask_id > 'push ' || $1 || ' ' AND ask_id < 'push ' || $1 || '!'",
     "DELETE FROM extension_rows WHERE ask_id = $1",
+    files.ERASE,
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE {position}(':' || key || ':', ':' || $1 || ':') > 0",
 )
@@ -34,9 +36,10 @@ _ERASE_RELATED: Final = (
 
 
 class SqlErasure(Part[SqlDatabase], Erasure):
-    def __init__(self, db: SqlDatabase, changes: RemoteChanges) -> None:
+    def __init__(self, db: SqlDatabase, changes: RemoteChanges, ask_files: SqlFiles) -> None:
         super().__init__(db)
         self._changes = changes
+        self._files = ask_files
 
     async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
         # `scrub` then removes what remains in the files, or the server does.
@@ -61,7 +64,9 @@ class SqlErasure(Part[SqlDatabase], Erasure):
             await tx.add_lines([(ask_id, rows.erasure_entry(at))])
             return new
 
+        ask_files = await self._files.of_ask(ask_id)
         erased = await self._db.transact(run)
+        await self._files.sweep(ask_files)  # those of an ask that was not erased stay
         self._db.requests.drop(ask_id)
         self._changes.announce(ask_id)
         return erased

@@ -14,6 +14,7 @@ from answerback_storage.account_links import SqlAccountLinks
 from answerback_storage.agent_tokens import SqlAgentTokens
 from answerback_storage.erasure import SqlErasure
 from answerback_storage.extension_rows import SqlExtensionRows
+from answerback_storage.files import SqlFiles
 from answerback_storage.grants import SqlGrants
 from answerback_storage.late_answers import SqlLateAnswers
 from answerback_storage.push_subscriptions import SqlPushSubscriptions
@@ -33,7 +34,8 @@ class SqlStore(Store):
         self.push = SqlPushSubscriptions(db)
         self.agent_tokens = SqlAgentTokens(db)
         self.links = SqlAccountLinks(db)
-        self.erasure = SqlErasure(db, changes)
+        self.files = SqlFiles(db)
+        self.erasure = SqlErasure(db, changes, self.files)
         self.drafts = SqlDrafts(db)
 
     async def secret(self, name: str) -> bytes:

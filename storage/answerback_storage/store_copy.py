@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import extension_rows, grants, rows
+from answerback_storage import extension_rows, files, grants, rows
 
 _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
@@ -31,12 +31,15 @@ _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),
     "extension_rows": extension_rows.COLUMNS,
+    "files": files.COLUMNS,
+    "file_chunks": files.CHUNK_COLUMNS,
     "secrets": ("name", "value"),
 }
 """The tables and columns to copy, besides those of extensions. Every store has them; a store derives its other columns
 from these."""
-_BATCH_ROWS: Final = 500
-"""Rows held in memory at once."""
+_BATCH_ROWS: Final = {"file_chunks": 8}
+_MOST_ROWS: Final = 500
+"""Rows held in memory at once, by table and of all others."""
 
 
 def tables() -> dict[str, Sequence[str]]:
@@ -103,7 +106,7 @@ def _digest_and_copy(
     """Compute the digest of a table, and write its rows into another database along the way if ``into`` is given."""
     count = total = 0
     columns = tables()[table]
-    for batch in source.read(table, columns, _BATCH_ROWS):
+    for batch in source.read(table, columns, _BATCH_ROWS.get(table, _MOST_ROWS)):
         if into is not None:
             into.write(table, columns, batch)
         count += len(batch)

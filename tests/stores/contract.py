@@ -16,6 +16,7 @@ from tests.stores.asks import AsksContract
 from tests.stores.changes import ChangesContract
 from tests.stores.claims import ClaimsContract
 from tests.stores.erasure import ErasureContract
+from tests.stores.files import FilesContract
 from tests.stores.grants import GrantsContract
 from tests.stores.late_answers import LateAnswersContract
 from tests.stores.limits import AskLimitsContract
@@ -44,6 +45,7 @@ class StoreContract(
     PushContract,
     RowsContract,
     NumbersContract,
+    FilesContract,
     GrantsContract,
     AgentTokensContract,
     LinksContract,

@@ -13,6 +13,7 @@ from answerback.ports.store_values import (
     AskLimits,
     Created,
     Existing,
+    FilesGone,
     GrantGone,
     Idempotency,
     LimitReached,
@@ -29,7 +30,7 @@ def _ask(number: int, *, at: float = 1_000.0, agent: str | None = _AGENT, **requ
 
 async def _create(store: Store, ask: Ask, limits: AskLimits) -> Created | Existing | LimitReached:
     stored = await store.asks.create(Write(ask), None, limits)
-    assert not isinstance(stored, GrantGone)
+    assert not isinstance(stored, GrantGone | FilesGone)
     return stored
 
 

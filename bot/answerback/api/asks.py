@@ -29,7 +29,7 @@ from answerback.service.ask_wire import ask_json
 from answerback.service.consumption import consume as consume_once
 from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import entry_json
-from answerback.service.submission_request import read_submission
+from answerback.service.submission_request import read_submission, without_files
 from answerback_base import strict_json
 from answerback_base.strict_json import digest_of
 
@@ -102,8 +102,9 @@ async def _submit(call: Call) -> tuple[Ask, int]:
     """Submit the ask; return it with the HTTP status: 201 if it is new, else 200."""
     key = idempotency_key(call.request)
     body = await call.read_json()
-    digest = digest_of(body) if key is not None else ""  # only a repeated key compares it
     submission = read_submission(body)
+    # Only a repeated key compares it.
+    digest = digest_of(without_files(body)) if key is not None else ""
     submitted = await call.api.run_to_completion(
         call.api.service.submit(submission, agent=call.agent, idempotency_key=key, digest=digest)
     )

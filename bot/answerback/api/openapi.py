@@ -105,6 +105,9 @@ def _operation(operation: Operation[Call], tokens: bool) -> dict[str, JsonValue]
             content["example"] = operation.example
         required = not operation.is_body_optional
         spec["requestBody"] = {"required": required, "content": {"application/json": content}}
+    if operation.body_media is not None:
+        of_bytes: dict[str, JsonValue] = {"schema": {"type": "string", "format": "binary"}}
+        spec["requestBody"] = {"required": True, "content": {operation.body_media: of_bytes}}
     return spec
 
 

@@ -22,6 +22,7 @@ from answerback.core.errors import (
     InvalidCallError,
     ProblemError,
     StoreError,
+    TooManyFilesError,
     UnreadableRowError,
 )
 from answerback.dialects.registry import render_refusal
@@ -72,6 +73,8 @@ def _callers_error(error: ProblemError) -> ProblemDocument:
     headers = CHALLENGE if error.status == HTTPStatus.UNAUTHORIZED else None
     if isinstance(error, DeclinedCallError) and error.retry_after is not None:
         headers = {"Retry-After": f"{error.retry_after:.0f}"}
+    if isinstance(error, TooManyFilesError):
+        headers = {"Retry-After": f"{error.retry_after}"}
     return problem_document(error.status, error.title, error.detail, more=more, headers=headers)
 
 

@@ -13,6 +13,7 @@ from answerback.api import (
     asks,
     deliveries,
     event_stream,
+    files,
     late_answers,
     wire,
 )
@@ -20,6 +21,7 @@ from answerback.api.operation import NEXT, Call
 from answerback.api.people_routes import PEOPLE_OPERATIONS
 from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.core.errors import ConfigError
+from answerback.core.files import DOWNLOAD
 from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.operation import (
     AGENT_ONLY,
@@ -32,6 +34,7 @@ from answerback.ports.operation import (
     post,
 )
 from answerback.service.ask_wire import AskBody
+from answerback.service.file_wire import UploadedFileBody
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
 
@@ -98,6 +101,40 @@ OPERATIONS: Final = (
         example=_CALL,
         links=("get", "act", "explain", "withdraw", "record", "events"),
         headers=(asks.KEY, _PREFER),
+    ),
+    post(
+        "upload",
+        "/v1/files",
+        "Upload a file",
+        files.upload,
+        {
+            201: ResponseSpec(
+                "The file, for an ask to name within an hour.",
+                UploadedFileBody,
+                headers={"Location": "The file's path."},
+            ),
+            408: ResponseSpec("The file did not arrive in time."),
+            413: ResponseSpec("The file has more than 10 MiB."),
+            415: ResponseSpec("The file came with a `Content-Encoding`."),
+            422: ResponseSpec("The file is empty, has no name, or has too many pixels."),
+            429: ResponseSpec(
+                "The agent has uploaded too many files that no ask has named; `Retry-After` says when to try again."
+            ),
+        },
+        query=files.UploadQuery,
+        body_media=DOWNLOAD,
+        roles=AGENT_ONLY,
+        links=("download",),
+        description="The body is the file itself. Its bytes decide what it is: PNG, JPEG, GIF and WebP of at most 50 "
+        "megapixels are shown as pictures, anything else can only be saved. Name its id in `files` of a submission.",
+    ),
+    get(
+        "download",
+        "/v1/files/{id}",
+        "Get a file",
+        files.fetch,
+        {200: ResponseSpec("The file's bytes.", media=DOWNLOAD)},
+        description="For the agent that uploaded it, and for people who may see its ask.",
     ),
     get(
         "list",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -28,8 +31,21 @@ Since = Annotated[
 ]
 
 
+Files = Annotated[
+    Path | None,
+    typer.Option(
+        help="Save the files that agents sent into this folder, each below its ask's id.",
+        file_okay=False,
+    ),
+]
+
+
 def command(
-    since: Since = None, url: Url = None, token: Token = None, config: Config = None
+    since: Since = None,
+    files: Files = None,
+    url: Url = None,
+    token: Token = None,
+    config: Config = None,
 ) -> None:
     """Print everything as JSON lines: asks, their records, and webhook deliveries.
 
@@ -38,14 +54,12 @@ def command(
     Run this in the service's folder as the service's user, or give it a front end's token. With an agent's token, it
     prints only that agent's asks.
     """
-    import asyncio
-
     from answerback_agents.cli.api_client import resolve_access
 
-    asyncio.run(_print_export(resolve_access(url, token, config), since))
+    asyncio.run(_print_export(resolve_access(url, token, config), since, files))
 
 
-async def _print_export(access: ServiceAccess, since: str | None) -> None:
+async def _print_export(access: ServiceAccess, since: str | None, files: Path | None) -> None:
     import aiohttp
 
     from answerback_agents.cli.api_client import START_HINT
@@ -70,7 +84,11 @@ async def _print_export(access: ServiceAccess, since: str | None) -> None:
             began = True
             async for line in response.content:
                 print_result(line.decode().rstrip("\n"))
-                ended = json.loads(line)["type"] == "end"
+                exported = json.loads(line)
+                ended = exported["type"] == "end"
+                if files is not None and exported["type"] == "ask":
+                    for file in exported["ask"]["files"]:
+                        await _save(access, http, file, files / exported["ask"]["id"])
     except UnreachableError as error:
         fail(f"{error} {START_HINT}")
     except ClientError as error:
@@ -80,6 +98,21 @@ async def _print_export(access: ServiceAccess, since: str | None) -> None:
             fail(f"Cannot reach Answerback at {access.url}. {START_HINT}")
     if not ended:
         fail("The export is incomplete, as the service stopped before its end. Export again.")
+
+
+async def _save(
+    access: ServiceAccess, http: aiohttp.ClientSession, file: Mapping[str, str], folder: Path
+) -> None:
+    """Save a file. Its name has no folders; the id in front of it tells it from others of the same name."""
+    address = f"{access.url}/v1/files/{file['id']}"
+    headers = await access.headers(http)
+    async with http.get(address, headers=headers, allow_redirects=False) as response:
+        if response.status == HTTPStatus.NOT_FOUND:
+            return  # its ask was erased in the meantime
+        response.raise_for_status()
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        path = folder / f"{file['id']}-{file['name']}"
+        await asyncio.to_thread(path.write_bytes, await response.read())
 
 
 async def _refusal_reason(response: aiohttp.ClientResponse) -> str:

@@ -44,7 +44,8 @@ def memory_key(ask: Ask) -> tuple[str, str, str, str, str] | None:
     if question is None or not question.can_be_remembered:
         return None
     agent, tool = request.agent or "", ask.form.tool or ""
-    return agent, request.conversation, request.turn, tool, ask.form.digest_of(question)
+    digest = ask.form.digest_of(question, request.files)
+    return agent, request.conversation, request.turn, tool, digest
 
 
 def offers_to_remember(ask: Ask) -> bool:

@@ -132,6 +132,22 @@ class DeclinedCallError(InvalidCallError):
         self.retry_after = retry_after
 
 
+class TooManyFilesError(ProblemError):
+    """An agent has uploaded too many files that no ask has named.
+
+    Args:
+        retry_after: seconds after which it may try again.
+    """
+
+    def __init__(self, limit: int, retry_after: int) -> None:
+        detail = (
+            f"You have uploaded {limit} files that no ask has named yet (limits.unclaimed_files). Submit the asks that "
+            "they are for, or wait: what no ask names within an hour is deleted."
+        )
+        super().__init__(429, "Too many files", detail)
+        self.retry_after = retry_after
+
+
 class PlatformError(AnswerbackError):
     """A chat platform failed. ``code`` is the platform's own error code, for the log and the operator."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from pydantic import JsonValue
 
 from answerback.core.confirmation import ConfirmationRule
+from answerback.core.files import AttachedFile
 from answerback.core.person import FrozenModel
 
 MAX_QUESTIONS: Final = 100
@@ -187,9 +188,11 @@ class Form(FrozenModel):
     def question(self, question_id: str) -> Question | None:
         return next((each for each in self.questions if each.id == question_id), None)
 
-    def digest_of(self, question: Question) -> str:
-        """Return a digest of one of the questions as people see it: an answer is reused for that question alone."""
-        shown = [self.tool, self.context_format, question.model_dump(mode="json")]
+    def digest_of(self, question: Question, files: Iterable[AttachedFile] = ()) -> str:
+        """Return a digest of one of the questions as people see it: an answer is reused for that question alone, with
+        the same files."""
+        shown: list[JsonValue] = [self.tool, self.context_format, question.model_dump(mode="json")]
+        shown += [[each.sha256, each.name, each.alt] for each in files]
         return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
 
 

@@ -147,6 +147,8 @@ def decide_in_batch(ask: Ask, *, allow: bool) -> Answer | Refusal:
         return refusals.NOT_IN_A_BATCH
     if allow and question.nothing_known:
         return refusals.NOTHING_KNOWN
+    if allow and ask.request.files:
+        return refusals.FILES_NOT_SHOWN
     option = question.sole_option(OptionKind.ALLOW_ONCE if allow else OptionKind.DENY)
     return refusals.NO_SUCH_OPTION if option is None else Answer(value=option.value)
 

@@ -9,6 +9,7 @@ class MessageLabels(FrozenModel):
     """What authors of commands, edits, forwards and files are told, and other texts of chats alone."""
 
     administrators: str = "the administrators of {group}"
+    files_on_page: str = "Sent with this, and shown on its page: {names}"
     files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
     forward_not_read: str = (
         "A forwarded message is not an answer: write your answer in a message of your own."

@@ -92,6 +92,11 @@ NOTHING_KNOWN: Final = Refusal(
     '"unseen": true.',
     "/unseen",
 )
+FILES_NOT_SHOWN: Final = Refusal(
+    "files_not_shown",
+    "The agent sent files with this, which no list shows. Open it to allow it.",
+    "/decision",
+)
 NOT_GRANTABLE: Final = Refusal(
     "not_grantable", "This cannot be allowed again: the prompt does not offer it.", "/grant"
 )

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import Field, JsonValue
 
 from answerback.core.edited_call import EditableCall
+from answerback.core.files import AttachedFile
 from answerback.core.form import Form
 from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
@@ -92,6 +93,8 @@ class Request(FrozenModel):
     """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
     leased: bool = False
     """Whether the ask ends once its agent waits no longer: its host gives up with what carries the answer."""
+    files: tuple[AttachedFile, ...] = ()
+    """What it sent with the call, in its order."""
     trace: dict[str, str] = Field(default_factory=dict)
     """The W3C context of its trace: ``traceparent`` and ``tracestate``. Empty: it is not traced."""
 

@@ -21,6 +21,7 @@ from answerback.core.controls import Control as Control
 from answerback.core.controls import controls_of, offers_to_remember
 from answerback.core.edited_call import EditableCall
 from answerback.core.editing import as_decided, editable_call
+from answerback.core.files import AttachedFile
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
 from answerback.core.granting import can_revoke, option_to_grant
@@ -212,6 +213,8 @@ class View(NamedTuple):
     """How urgent it is while it is open; normal after that."""
     mark: RouteMark | None = None
     """The mark of its route."""
+    files: tuple[AttachedFile, ...] = ()
+    """What the agent sent with it."""
 
     @property
     def is_review(self) -> bool:
@@ -281,6 +284,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         can_revoke=ask.grant is not None and can_revoke(ask),
         urgency=ask.request.urgency if ask.outcome is None else Urgency.NORMAL,
         mark=ask.request.mark,
+        files=ask.request.files,
     )
 
 

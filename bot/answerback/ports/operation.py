@@ -124,6 +124,8 @@ class Operation(Generic[C]):
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     is_body_optional: bool = False
+    body_media: str | None = None
+    """The media type of a body that is no JSON, and that the handler reads itself."""
     example: JsonValue = None
     """A valid body."""
     links: tuple[str, ...] = ()

@@ -78,3 +78,5 @@ class LimitSettings(Table):
     open_asks: Annotated[int, Field(ge=0, le=100_000)] | None = None
     """Asks that wait for people at the same time."""
     open_asks_per_conversation: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    unclaimed_files: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    """Uploaded files that no ask has named yet."""

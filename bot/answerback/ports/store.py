@@ -17,6 +17,7 @@ from answerback.core.people import AccountLink
 from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.extension_rows import AskRow, NewRow, RowStore
+from answerback.ports.files import FileStore
 from answerback.ports.late_answers import LateAnswerStore, SeenState
 from answerback.ports.live_messages import MessageQueries
 from answerback.ports.push import PushSubscriptions
@@ -77,8 +78,8 @@ class AskStore(Protocol):
         """Store a new ask, or find the one that this idempotency key stored before.
 
         Nothing is stored beyond the limits of the ask's agent, even if several processes create its asks at once, nor
-        if it uses a grant that cannot be used any more or of which that is not the next use. Time is that of the new
-        ask.
+        if it uses a grant that cannot be used any more or of which that is not the next use, nor if a file that it
+        claims is not there any more. Time is that of the new ask.
         """
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
@@ -225,8 +226,8 @@ class Erasure(Protocol):
 
         `answerback.core.erasure` decides what stays, with ``opaque``. One transaction erases the ask's request, the
         lines of its record, its webhooks and pushes (which are no longer sent), drafts, remembered answers, its
-        idempotency key, what stands beside its receipt, the grant made with it, and the late answer that its agent has
-        not seen. An open or already erased ask stays as it is.
+        idempotency key, its files, what stands beside its receipt, the grant made with it, and the late answer that its
+        agent has not seen. An open or already erased ask stays as it is.
         """
 
     async def scrub(self) -> None:
@@ -308,6 +309,7 @@ class Store(Protocol):
     drafts: Drafts
     push: PushSubscriptions
     rows: RowStore
+    files: FileStore
     agent_tokens: AgentTokenStore
     erasure: Erasure
     maintenance: Maintenance

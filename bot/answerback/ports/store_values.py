@@ -49,6 +49,8 @@ class AskLimits:
     asks_per_minute: int = 0
     open_asks: int = 0
     open_asks_per_conversation: int = 0
+    unclaimed_files: int = 0
+    """Uploaded files that no ask has named yet."""
 
 
 NO_LIMITS: Final = AskLimits()
@@ -69,7 +71,12 @@ class GrantGone:
     """The ask was not stored, because its grant was used, ended or revoked in the meantime."""
 
 
-CreateResult: TypeAlias = Created | Existing | LimitReached | GrantGone
+@dataclass(frozen=True, slots=True)
+class FilesGone:
+    """The ask was not stored, because one of its files was claimed by another ask, or deleted, in the meantime."""
+
+
+CreateResult: TypeAlias = Created | Existing | LimitReached | GrantGone | FilesGone
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.claims import Fence
 from answerback.ports.commands import Commands
+from answerback.ports.files import FileReader
 from answerback.ports.live_messages import LiveMessages
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page, StoredEntry
@@ -97,6 +98,8 @@ class Asks(LiveMessages, Protocol):
     """Tells which accounts belong to one person."""
     commands: Commands
     """What people can do by ``/answerback``."""
+    files: FileReader
+    """The bytes of the files that agents send."""
 
     async def act(
         self,

@@ -55,6 +55,8 @@ def full_text(
     elif view.outcome is not None:
         yield Part(wording.ending_with_person(view, labels, marks), Kind.MARKUP)
         yield Part(view.reply or "")
+    if view.files:
+        yield Part(wording.files_line(view, labels))
     for line in view.lines:
         if view.outcome is not None:
             yield Part(line.question.context or "")

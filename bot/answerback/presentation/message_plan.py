@@ -248,6 +248,7 @@ class _Plan:
         self.parts.append(QuestionText(texts[0] if tag else "", texts[-1]))
         if self.asides.text:
             self.parts.append(Asides(self.asides))
+        self._add_files()
         count = len(controls.listed)
         if count:
             self.parts.append(Options(others[:count]))
@@ -277,6 +278,7 @@ class _Plan:
         self.parts.append(summary)
         if self.asides.text:
             self.parts.append(Asides(self.asides))
+        self._add_files()
         self._add_answers(numbered=True)
         if view.is_review:
             self.parts.append(Submitting())
@@ -296,6 +298,7 @@ class _Plan:
         )
         self._take(*ending)
         self.parts.append(ending)
+        self._add_files()
         self.is_cut |= not fits_line(wording.ending(view, self.labels), SENTENCE_BUDGET)
         self.is_cut |= any(line.question.context for line in view.lines)
         most = self.left // 3 if view.lines else self.left
@@ -327,6 +330,15 @@ class _Plan:
         heading = Heading(self._asks_line(), who and markup.quiet(who))
         self._take(*heading)
         self.parts.append(heading)
+
+    def _add_files(self) -> None:
+        """Add what was sent with the ask, in words."""
+        if self.view.files:
+            text = wording.files_line(self.view, self.labels)
+            line, short = self.style.markup.quiet_line(text, LABEL_BUDGET)
+            self.is_cut |= short
+            self._take(line)
+            self.parts.append(Notes([line]))
 
     def _asks_line(self) -> str:
         text = wording.asks_line(self.view, self.labels)

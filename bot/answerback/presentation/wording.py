@@ -49,6 +49,12 @@ _CIRCLES: Final = {
 """The colors of routes where text has none of its own."""
 
 
+def files_line(view: View, labels: Labels) -> str:
+    """Return what was sent with an ask, in words."""
+    names = " · ".join(each.in_words for each in view.files)
+    return labels.files_on_page.format(names=names)
+
+
 def asks_line(view: View, labels: Labels, *, briefly: bool = False) -> str:
     """Return who asks, with the marks and the progress: ``Urgent · 🔴 production · Assistant asks [2/3]``."""
     line = who_asks(view, labels, briefly=briefly)

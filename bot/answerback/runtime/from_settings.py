@@ -18,7 +18,9 @@ from answerback.service.submission_plan import OWNER, parse_destination
 from answerback.service.submission_request import Agent, Routes, To
 from answerback_base.install_extras import OTEL, missing_extra_message
 
-_AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)
+_AGENT_LIMITS: Final = AskLimits(
+    asks_per_minute=60, open_asks=200, open_asks_per_conversation=20, unclaimed_files=30
+)
 """The limits of an agent with a token, unless the configuration sets others."""
 
 

@@ -70,7 +70,7 @@ class Callers:
             InvalidCallError: with every error in the call.
             ProblemError: the key was used with another body.
         """
-        digest = digest_of(body.model_dump(mode="json"))
+        digest = digest_of(body.model_dump(mode="json", exclude={"files"}))
         submitting = service.submit(
             body, agent=agent, idempotency_key=key, digest=digest, carrier=carrier
         )

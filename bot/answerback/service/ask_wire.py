@@ -24,6 +24,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.approvals.decision_note import decision_note
+from answerback.service.file_wire import FileBody, file_bodies
 from answerback.service.people_wire import (
     GrantNoteBody,
     HandedOverBody,
@@ -166,6 +167,8 @@ class AskBody(TypedDict):
     expires_at: Timestamp | None
     erased_at: Timestamp | None
     """When its content was erased; null if it was not."""
+    files: list[FileBody]
+    """What the agent sent with it; `GET /v1/files/{id}` returns the bytes."""
     metadata: dict[str, JsonValue]
 
 
@@ -231,6 +234,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "updated_at": iso(ask.updated_at),
         "expires_at": iso(ask.schedule.expires_at) if ask.schedule.expires_at is not None else None,
         "erased_at": iso(ask.erased_at) if ask.erased_at is not None else None,
+        "files": file_bodies(ask.request.files) if ask.request.files else [],
         "metadata": ask.request.metadata,
     }
 

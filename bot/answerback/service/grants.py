@@ -42,7 +42,7 @@ def plan_offer(
     folder, route, rule = body.origin.folder, planned.route, planned.grants
     if rule is None or route is None or agent is None:
         return None
-    if body.is_rewritten:
+    if body.is_rewritten or body.files:
         return None
     # People read the folder as it is shown, which might stand for another.
     if parsed.dialect != APPROVAL or folder is None or folder != planned.origin.folder:

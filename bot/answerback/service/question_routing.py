@@ -149,7 +149,7 @@ def route_by_rule(
     """
     key, rule = rules.rule_for(ask, question)
     who = _asking(ask, question)
-    if rule.answer is not None:
+    if rule.answer is not None and not ask.request.files:  # it was set without having seen them
         checked = check_answer(question, rule.answer)
         if not isinstance(checked, Invalid):
             return UseFixedAnswer(checked.value)

@@ -23,6 +23,7 @@ from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, Commands
 from answerback.ports.extension import Running
+from answerback.ports.files import FileReader
 from answerback.ports.store import Store
 from answerback.ports.store_values import NO_LIMITS, AskLimits, StoredEntry
 from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
@@ -31,6 +32,7 @@ from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.approval_leases import ApprovalLeases
 from answerback.service.expiry import expire_after_crashes, expire_change
+from answerback.service.files import Files
 from answerback.service.grants import CredentialOf, Grants, need_no_credential
 from answerback.service.inbox import Inbox
 from answerback.service.late_answers import LateAnswerTracker
@@ -106,6 +108,9 @@ class Service(AskActions, ShownAsks):
         self.follow = self.signals.follow
         self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
         self.approval_leases = ApprovalLeases(commits, clock, self.presence.is_waiting)
+        self.files: FileReader = store.files
+        self.uploads = Files(store.files, clock)
+        self.anonymous_limits = limits
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(
             commits,
@@ -116,6 +121,7 @@ class Service(AskActions, ShownAsks):
             self._repeats,
             limits,
             self.grants,
+            self.uploads,
         ).submit
         """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(commits, self.presence)

@@ -22,6 +22,7 @@ from pydantic import (
 from answerback.core.ask import ANYONE
 from answerback.core.confirmation import MAX_CONFIRMATIONS
 from answerback.core.errors import InvalidCallError
+from answerback.core.files import MAX_ALT, MAX_FILES
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
 from answerback.core.people import NOBODY_KNOWN, PERSON_PREFIX, People
@@ -74,6 +75,36 @@ class SubmittedOrigin(_StrictModel):
     project: _Place | None = None
     folder: _Place | None = None
     session: _Place | None = None
+
+
+class SubmittedFile(_StrictModel):
+    """A file: the id of an uploaded one, or a small one itself."""
+
+    id: Annotated[Name | None, Field(description="The id that `POST /v1/files` has returned.")] = (
+        None
+    )
+    name: Annotated[
+        Name | None, Field(description="The name of a file that stands here itself.")
+    ] = None
+    media_type: Annotated[
+        Name | None,
+        Field(description="Ignored: the bytes decide what is shown as a picture."),
+    ] = None
+    data: Annotated[
+        str | None,
+        Field(description="Its bytes as base64, of all such files together at most 128 KiB."),
+    ] = None
+    alt: Annotated[
+        str | None,
+        Field(max_length=MAX_ALT, description="What stands for it where it is not seen."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        sent = (self.name, self.data)
+        if (self.id is None) == (None in sent) or (self.id is not None and any(sent)):
+            raise ValueError("a file has either an id, or a name and data")
+        return self
 
 
 class Submission(_StrictModel):
@@ -160,6 +191,14 @@ class Submission(_StrictModel):
     origin: Annotated[
         SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
     ] = SubmittedOrigin()
+    files: Annotated[
+        tuple[SubmittedFile, ...],
+        Field(
+            max_length=MAX_FILES,
+            description="Files to show with it, at most 20 MiB. Markdown contexts and previews place a picture with "
+            "`![Before](file:before.png)`; the others follow the context.",
+        ),
+    ] = ()
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
     _written: dict[str, JsonValue] | None = None
 
@@ -325,6 +364,13 @@ def read_submission(body: JsonValue) -> Submission:
         fields = Submission.model_fields
         problems = problems_of(error, lambda name: did_you_mean(name, fields) or belongs)
         raise InvalidCallError(_tool_name(body), problems) from None
+
+
+def without_files(body: JsonValue) -> JsonValue:
+    """Return a body without its files: the same file may have been uploaded again, and then has another id."""
+    if not isinstance(body, dict) or "files" not in body:
+        return body
+    return {key: each for key, each in body.items() if key != "files"}
 
 
 def _with_arguments(body: JsonValue) -> JsonValue:

@@ -35,11 +35,18 @@ from answerback.dialects import registry
 from answerback.dialects.approvals.edits import editable_calls, without_edit_questions
 from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
-from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
+from answerback.ports.store_values import (
+    AskLimits,
+    Existing,
+    FilesGone,
+    Idempotency,
+    LimitReached,
+)
 from answerback.ports.surface import Shown
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, policy_of
 from answerback.service.ask_limits import too_many_asks
+from answerback.service.files import NO_ATTACHMENTS, Attachments, Files, files_gone
 from answerback.service.grants import Grants, plan_offer
 from answerback.service.json_bodies import unknown_surface
 from answerback.service.may_act import has_place_groups, name_place_groups
@@ -53,6 +60,7 @@ from answerback.service.submission_request import (
     Submission,
     normalize_responders,
 )
+from answerback_base.strict_json import digest_of
 
 logger = logging.getLogger(__name__)
 
@@ -83,6 +91,7 @@ class Submitter:
     limits: AskLimits
     """What may be asked if there are no tokens."""
     grants: Grants
+    files: Files
     parse_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def submit(
@@ -97,13 +106,15 @@ class Submitter:
         """Store a tool call as an ask and have it shown.
 
         Args:
-            digest: of the whole body; a repeated key with another digest is refused.
+            digest: of the body without its files; a repeated key with another digest, or other files, is refused.
             carrier: the hook that puts the ask, which has idempotency keys of its own.
 
         Raises:
             InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
             ProblemError: the idempotency key was used with another body.
         """
+        if body.files and idempotency_key is not None:
+            digest = digest_of([digest, await self.files.identify(body.files)])
         key = _key(agent, idempotency_key, digest, carrier)
         submitted = await self._submit(body, agent, key, carrier)
         await self.presence.record_poll(submitted.ask)
@@ -116,10 +127,11 @@ class Submitter:
         if join and (joined := await self.repeats.find(join, body, key)) is not None:
             return Submitted(joined, created=False)
         try:
-            parsed, planned = await self._read(body, agent, carrier)
-            write = await self._first_write(
-                self._new_ask(body, agent, parsed, planned, join, carrier)
-            )
+            parsed, planned, attached = await self._read(body, agent, carrier)
+            ask = self._new_ask(body, agent, parsed, planned, join, carrier, attached)
+            write = await self._first_write(ask)
+            if attached.inline:
+                await self.files.store_inline(attached, _owner(agent))
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
             if key is not None and (first := await self.commits.store.asks.find_created(key)):
@@ -136,6 +148,9 @@ class Submitter:
         if isinstance(stored, Existing):
             await self.repeats.save_wait(stored.ask)
             return _submitted_before(stored)
+        if isinstance(stored, FilesGone):
+            files = write.ask.request.files
+            raise InvalidCallError(body.name[:100], files_gone(files), write.ask.request.dialect)
         if isinstance(stored, LimitReached):
             self.commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
             raise too_many_asks(write.ask, stored, limits)
@@ -148,8 +163,8 @@ class Submitter:
 
     async def _read(
         self, body: Submission, agent: Agent | None, carrier: str | None
-    ) -> tuple[ParsedCall, Plan]:
-        """The parsed call and its plan; raises InvalidCallError with the errors of both."""
+    ) -> tuple[ParsedCall, Plan, Attachments]:
+        """The parsed call, its plan and its files; raises InvalidCallError with all their errors."""
         parsed = await self._parse(body)
         dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
         known = self.known_surfaces | self.commits.surfaces.keys()
@@ -160,11 +175,16 @@ class Submitter:
         if body.callback is not None and (refusal := self.check_callback(body.callback.url, agent)):
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
         problems += self._check_enabled(body, dialect)
+        attached: Attachments | tuple[Problem, ...] = NO_ATTACHMENTS
+        if body.files:
+            attached = await self.files.read(body.files, _owner(agent))
+        if not isinstance(attached, Attachments):
+            problems += attached
         if isinstance(parsed, InvalidCallError):
             raise InvalidCallError(parsed.tool, [*parsed.problems, *problems], parsed.dialect)
-        if problems or not isinstance(planned, Plan):
+        if problems or not (isinstance(planned, Plan) and isinstance(attached, Attachments)):
             raise InvalidCallError(body.name[:100], problems, dialect)
-        return parsed, planned
+        return parsed, planned, attached
 
     def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
@@ -276,6 +296,7 @@ class Submitter:
         planned: Plan,
         join: str | None,
         carrier: str | None,
+        attached: Attachments,
     ) -> Ask:
         now, rules = self.commits.clock.now(), self.commits.rules
         form = parsed.form
@@ -325,6 +346,7 @@ class Submitter:
             grants=plan_offer(agent, body, parsed, planned) if planned.grants else None,
             carrier=carrier,
             leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
+            files=attached.files,
             trace={} if begin_trace is None else begin_trace(ask_id),
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -428,3 +450,8 @@ def _submitted_before(first: Existing) -> Submitted:
 
 async def _save_nothing(_shown: object) -> None:
     """A surface without a live message has nothing to save."""
+
+
+def _owner(agent: Agent | None) -> str:
+    """Return whose the files are; empty if there are no tokens."""
+    return agent.name if agent else _NO_AGENT

@@ -21,6 +21,7 @@ from answerback.core.errors import (
     UnreadableRowError,
 )
 from answerback.core.escalation import escalate, skip_escalation
+from answerback.core.files import CLAIM_SECONDS
 from answerback.core.form import Question
 from answerback.ports.claims import MIN_REMAINING_FRACTION
 from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector, sleep_until_woken
@@ -154,9 +155,11 @@ class Scheduler:
         if now - self._swept >= min(_SWEEP_INTERVAL, self.service.claim.seconds):
             await self.sweep()
             await self.service.store.maintenance.note_time(now)
+            await self.service.store.files.prune(now - CLAIM_SECONDS)
             self._swept = now
         if now - self._pruned >= _PRUNE_INTERVAL:
             await self.service.store.maintenance.prune(now - _KEEP_SECONDS)
+            await self.service.store.files.delete_remains()
             if self.retention is not None:
                 await self.retention.enforce(now)
             self._pruned = now

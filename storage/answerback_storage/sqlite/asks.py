@@ -242,6 +242,18 @@ def insert_related(db: sqlite3.Connection, write: Write) -> None:
         db.execute(_REMEMBER, (*names, rows.dump(memory.value), ask.updated_at))
 
 
+def claim_files(db: sqlite3.Connection, new: Ask) -> bool:
+    """Give a new ask the files of its request; False if one of them cannot be claimed any more."""
+    ids = [each.id for each in new.request.files]
+    unclaimed = f"id IN ({', '.join('?' * len(ids))}) AND agent = ? AND ask_id IS NULL AND value IS NOT NULL"
+    values = (*ids, new.request.agent or "")
+    (count,) = db.execute(f"SELECT count(*) FROM files WHERE {unclaimed}", values).fetchone()
+    if count < len(ids):
+        return False
+    db.execute(f"UPDATE files SET ask_id = ? WHERE {unclaimed}", (new.id, *values))
+    return True
+
+
 def store_grant(db: sqlite3.Connection, change: GrantChange) -> bool:
     """Store what becomes of a grant; False if it is to be used, and cannot be any more."""
     if isinstance(change, GrantUse):

@@ -24,6 +24,7 @@ from answerback.ports.store_values import (
     Created,
     CreateResult,
     Existing,
+    FilesGone,
     GrantGone,
     Idempotency,
 )
@@ -210,6 +211,8 @@ class SqliteAsks(SqlAsks[SqliteDatabase]):
                 return existing
             if limits != NO_LIMITS and (reached := ask_limits.find_reached(db, write.ask, limits)):
                 return reached
+            if write.ask.request.files and not asks.claim_files(db, write.ask):
+                return FilesGone()
             if write.grant is not None and not asks.store_grant(db, write.grant):
                 return GrantGone()
             if idempotency is not None:

@@ -58,6 +58,7 @@ MIGRATIONS: Final = (
     Migration("owed_in_order", schema.OWED_IN_ORDER),
     Migration("numbered", schema.NUMBERS),
     Migration("urgent", schema.URGENT),
+    Migration("files", schema.FILES),
 )
 
 

@@ -387,3 +387,12 @@ NUMBERS: Final = (
     "CREATE INDEX numbers_by_call ON numbers (call, week, result) WHERE call <> ''",
 )
 """Count how asks ended and how long agents waited."""
+FILES: Final = (
+    """CREATE TABLE files (
+        id TEXT PRIMARY KEY, agent TEXT NOT NULL, ask_id TEXT, at REAL NOT NULL, value TEXT) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX files_of_ask ON files (ask_id) WHERE ask_id IS NOT NULL",
+    "CREATE INDEX files_unclaimed ON files (agent, at) WHERE ask_id IS NULL",
+    """CREATE TABLE file_chunks (
+        file_id TEXT NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (file_id, n)) STRICT""",
+)
+"""Keep the files that agents send. Without a ``value``, an upload is not complete."""

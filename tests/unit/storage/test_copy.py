@@ -15,6 +15,7 @@ import pytest
 
 from answerback.core.ask import Ask, RecordEntry, Thread
 from answerback.core.errors import StoreError
+from answerback.core.files import AttachedFile
 from answerback.ports.extension_rows import AskRow, NewRow
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.receipt_key import SigningKey, new_private_key
@@ -107,6 +108,12 @@ async def fill(store: Store) -> None:
     await store.push.save(replace(new_subscription(), device=ODD))
     await store.agent_tokens.redeem(await approve(store), new_token(), ANNS, 9)
     await store.links.save(new_link(ODD))
+    file = AttachedFile(id="file_a", name=ODD, media_type="image/png", bytes=3, sha256="0" * 64)
+    await store.files.begin(file.id, "", 1.0, 0)
+    await store.files.add_chunk(file.id, 0, b"\0\xff'")
+    await store.files.finish(file)
+    await store.asks.create(Write(new_ask(12, request={"files": [file]})), None)
+    await store.asks.change("ask_12", end_decision())
 
 
 async def holds_everything(store: Store) -> None:
@@ -121,6 +128,10 @@ async def holds_everything(store: Store) -> None:
     assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.drafts.get(ODD) == [ODD]
     assert list(await store.links.list()) == [new_link(ODD)]
+    stored_file = await store.files.get("file_a")
+    assert stored_file is not None
+    assert (stored_file.file.name, stored_file.ask_id) == (ODD, "ask_12")
+    assert await store.files.read_chunk("file_a", 0) == b"\0\xff'"
     [row] = await store.rows.list("x")
     assert (row.ask_id, row.value) == ("ask_1", [ODD])
     assert await store.rows.read("SELECT agent FROM numbers") == [(ODD,)]
@@ -138,7 +149,7 @@ async def holds_everything(store: Store) -> None:
     assert await receipts.public_keys() == ["first", "second"]
     assert await receipts.use_key("third", ["second"], 3.0)
     counts = await store.counts()
-    assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 3, 1)
+    assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 4, 1)
     before = await store.record.read("ask_2")
     await store.record.add("ask_2", RecordEntry(at=9.0, kind="note"))
     after = await store.record.read("ask_2")
@@ -146,13 +157,14 @@ async def holds_everything(store: Store) -> None:
     assert after[-1].seq > max(line.seq for line in before)
     await store.asks.create(Write(new_ask(8)), None)
     page = await store.asks.page(limit=2)
-    assert [ask.id for ask in page.rows] == ["ask_8", "ask_9"]
+    assert [ask.id for ask in page.rows] == ["ask_8", "ask_12"]
     assert [
         one.number for one in await store.late_answers.list_owed(LateAnswerQuery("", after=0), 2.0)
     ] == [1]
     searched = await store.search.find(Search(split_words("migration")), None, 9)
     assert [ask.id for ask in searched.rows] == [
         "ask_8",
+        "ask_12",
         "ask_9",
         "ask_11",
         "ask_10",
@@ -258,7 +270,7 @@ def test_a_copy_that_differs_from_its_source_is_rolled_back(
     with pytest.raises(StoreError, match=r"differs from what was read \(in record\)"):
         copy(full(), postgres_endpoint(database))
     monkeypatch.undo()
-    assert copy(full(), postgres_endpoint(database))["asks"].rows == 7
+    assert copy(full(), postgres_endpoint(database))["asks"].rows == 8
 
 
 def test_a_database_error_during_the_copy_is_explained(

@@ -8,6 +8,7 @@ from typing import Final
 from answerback.cli.terminal import answer_keys, people_text, question_context
 from answerback.cli.terminal.answer_keys import Json
 from answerback.cli.terminal.terminal_output import BOLD, DIM, Fragments, text_line
+from answerback.core.files import size_in_words
 from answerback.core.labels import Labels
 from answerback.core.urgency import Urgency
 from answerback.presentation.wording import sentence, urgency_text
@@ -38,6 +39,13 @@ def render(
     if prompt.get("context"):
         yield from question_context.render_context(prompt)
         yield []
+    for file in get_dicts(ask, "files"):
+        named, size = file["alt"] or file["name"], size_in_words(int(str(file["bytes"])))
+        about = str(file["name"]) if named == file["name"] else f"{named} ({file['name']})"
+        thread = ask.get("thread")
+        url = thread.get("url") if isinstance(thread, dict) else None
+        text = labels.files_on_page.format(names=f"{one_line(about)}, {size}")
+        yield text_line(f"{text} · {url}" if url else text, DIM)
     tag = question_context.header_of(prompt)
     header = f"{tag.short}: " if tag else ""
     progress = f"{prompt['progress']} " if prompt["progress"] else ""

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 import answerback_client
+from answerback.cli.export import command
 from answerback.runtime.config import ServerSettings
 from answerback_client import (
     Ask,
@@ -41,6 +43,7 @@ from tests.ports import free_port
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.outbox_support import SECRET
+from tests.unit.picture_samples import PNG
 
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 
@@ -403,3 +406,45 @@ def test_a_blocking_client_that_is_closed_says_so() -> None:
     client.close()
     with pytest.raises(ClientError, match="is closed"):
         client.wait("ask_1")
+
+
+@pytest.mark.rule("FILE-10")
+async def test_an_ask_shows_files_that_the_client_uploads(service: Served, tmp_path: Path) -> None:
+    path = tmp_path / "before.png"
+    path.write_bytes(PNG)
+    async with AsyncClient(service.url) as answerback:
+        uploaded = await answerback.upload(b"x,y", name="times.csv", alt="The times")
+        ask = await answerback.submit("ask_user", GO, to="web", files=[path, uploaded], key="k")
+        assert [(each["name"], each["alt"]) for each in ask.files] == [
+            ("before.png", None),
+            ("times.csv", "The times"),
+        ]
+        assert await answerback.file(str(ask.files[0]["id"])) == PNG
+        assert await answerback.file(str(ask.files[1]["id"])) == b"x,y"
+        again = await answerback.submit(
+            "ask_user", GO, to="web", files=[str(path), uploaded], key="k"
+        )
+        assert again.id == ask.id
+        with pytest.raises(NotFoundError):
+            await answerback.file("file_none")
+        with pytest.raises(RefusedError, match="10 MiB"):
+            await answerback.upload(b"x" * (10 * 1024 * 1024 + 1))
+        with pytest.raises(FileNotFoundError):
+            await answerback.submit("ask_user", GO, to="web", files=[tmp_path / "none.png"])
+
+
+@pytest.mark.rule("FILE-10")
+async def test_an_export_saves_the_files_below_their_asks(
+    service: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with AsyncClient(service.url) as answerback:
+        sent = await answerback.upload(PNG, name="../before.png")
+        ask = await answerback.submit("ask_user", GO, to="web", files=[sent])
+    config = tmp_path / "answerback.toml"
+    config.write_text("")
+    export = partial(command, files=tmp_path / "out", url=service.url, config=config)
+    await asyncio.to_thread(export)
+    assert '"end"' in capsys.readouterr().out
+    [saved] = (tmp_path / "out").rglob("*.png")
+    assert saved == tmp_path / "out" / ask.id / f"{sent['id']}-before.png"
+    assert saved.read_bytes() == PNG

@@ -223,7 +223,12 @@ SAMPLES = {
     "people_link": "true",
     **{
         f"onboarding.limits.{each}": "3"
-        for each in ("asks_per_minute", "open_asks", "open_asks_per_conversation")
+        for each in (
+            "asks_per_minute",
+            "open_asks",
+            "open_asks_per_conversation",
+            "unclaimed_files",
+        )
     },
     **{
         f"{plugin.name}.{key}": value
@@ -252,6 +257,7 @@ SAMPLES = {
     "limits.asks_per_minute": "1",
     "limits.open_asks": "2",
     "limits.open_asks_per_conversation": "3",
+    "limits.unclaimed_files": "4",
     "log.level": "debug",
     "log.format": "json",
     "mcp.wait": "5",

@@ -52,8 +52,8 @@ def limits_of(tmp_path: Path, text: str) -> tuple[AskLimits, AskLimits]:
 @pytest.mark.rule("LIMIT-2")
 def test_an_agent_with_a_token_has_the_defaults_and_others_have_none(tmp_path: Path) -> None:
     agent, anonymous = limits_of(tmp_path, "")
-    assert agent == AskLimits(60, 200, 20)
-    assert anonymous == AskLimits(0, 0, 0)
+    assert agent == AskLimits(60, 200, 20, 30)
+    assert anonymous == AskLimits(0, 0, 0, 0)
 
 
 @pytest.mark.rule("LIMIT-2")
@@ -62,8 +62,8 @@ def test_each_limit_is_the_agents_else_that_of_all_else_the_default(tmp_path: Pa
         "[agents.coder.limits]\nasks_per_minute = 7\n[limits]\nasks_per_minute = 5\nopen_asks = 0\n"
     )
     agent, anonymous = limits_of(tmp_path, own)
-    assert agent == AskLimits(7, 0, 20)
-    assert anonymous == AskLimits(5, 0, 0)
+    assert agent == AskLimits(7, 0, 20, 30)
+    assert anonymous == AskLimits(5, 0, 0, 0)
 
 
 @pytest.mark.rule("LIMIT-3")

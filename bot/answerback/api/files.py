@@ -1,0 +1,101 @@
+"""Upload and fetch files: the bytes are the body."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated, Final
+
+from aiohttp import web
+from pydantic import Field
+
+from answerback.api.operation import Call, json_response
+from answerback.api.wire import Wire
+from answerback.core.errors import ProblemError
+from answerback.core.files import MAX_FILE
+from answerback.http.file_response import send_file
+from answerback.ports.files import StoredFile
+from answerback.service.file_wire import uploaded_file_body
+
+STALL_SECONDS: Final = 10.0
+"""Seconds within which more of an upload has to arrive."""
+UPLOAD_SECONDS: Final = 300.0
+"""Seconds within which all of it has to."""
+
+
+class UploadQuery(Wire):
+    """What the file is called."""
+
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=1_000, description="The file's name; folders are left out."),
+    ]
+
+
+async def upload(call: Call) -> web.Response:
+    """``POST /v1/files``."""
+    name = call.query(UploadQuery).name
+    coding = call.request.headers.get("Content-Encoding", "identity").strip().lower()
+    if coding not in {"", "identity"}:
+        detail = "Send the file's bytes as they are, without a Content-Encoding."
+        raise ProblemError(415, "Encoded file", detail)
+    if (call.request.content_length or 0) > MAX_FILE:
+        detail = f"A file may have at most {MAX_FILE // 1024**2} MiB ({MAX_FILE:,} bytes)."
+        raise ProblemError(413, "Content too large", detail)
+    agent = call.agent.name if call.agent else ""
+    limits = call.agent.limits if call.agent else call.service.anonymous_limits
+    file = await call.service.uploads.upload(
+        name, arriving(call.request), agent, limits.unclaimed_files
+    )
+    headers = {"Location": f"/v1/files/{file.id}"}
+    return json_response(uploaded_file_body(file), 201, headers)
+
+
+async def arriving(request: web.Request, stall: float = STALL_SECONDS) -> AsyncIterator[bytes]:
+    """Yield the body as it arrives.
+
+    Args:
+        stall: seconds within which more of it has to.
+
+    Raises:
+        ProblemError: 408 if it stalls, 400 if it ends early.
+    """
+    ends = time.monotonic() + UPLOAD_SECONDS
+    try:
+        while True:
+            async with asyncio.timeout(min(stall, ends - time.monotonic())):
+                part = await request.content.readany()
+            if not part:
+                return
+            yield part
+    except TimeoutError:
+        request.protocol.close()
+        detail = (
+            f"More has to arrive every {stall:g} seconds, and all of it within {UPLOAD_SECONDS:g}."
+        )
+        raise ProblemError(408, "Upload stalled", detail) from None
+    except web.RequestPayloadError as error:
+        request.content.feed_eof()  # otherwise aiohttp keeps reading after the response, fails again and logs it
+        request.protocol.close()
+        detail = "The body's framing does not match its headers."
+        raise ProblemError(400, "Bad body", detail) from error
+
+
+async def fetch(call: Call) -> web.StreamResponse:
+    """``GET /v1/files/{id}``."""
+    file_id = call.request.match_info["id"]
+    stored = await call.api.store.files.get(file_id)
+    if stored is None or not await _may_read(call, stored):
+        raise ProblemError(404, "Not found", f"There is no file with the id {file_id[:100]}.")
+    read = partial(call.api.store.files.read_chunk, file_id)
+    return await send_file(call.request, stored.file, read)
+
+
+async def _may_read(call: Call, stored: StoredFile) -> bool:
+    """Whether the caller may read a file: its uploader, and once an ask has claimed it, who may see that."""
+    if call.is_from_agent:
+        return stored.agent == (call.agent.name if call.agent else "")
+    ask = None if stored.ask_id is None else await call.service.get(stored.ask_id)
+    return ask is not None and call.may_see(ask)

@@ -1,0 +1,46 @@
+"""Files as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from typing_extensions import TypedDict
+
+from answerback.core.files import AttachedFile
+from answerback.service.people_wire import strict
+
+
+@strict
+class UploadedFileBody(TypedDict):
+    """A file that an ask can name."""
+
+    id: str
+    name: str
+    """Without folders, with every character visible: how contexts refer to it."""
+    media_type: str
+    """By its bytes: `image/png`, `image/jpeg`, `image/gif` or `image/webp`, or else `application/octet-stream`."""
+    bytes: int
+    sha256: str
+    """In hexadecimal."""
+
+
+@strict
+class FileBody(UploadedFileBody):
+    """A file of an ask."""
+
+    alt: str | None
+    """What stands for it where it is not seen."""
+
+
+def uploaded_file_body(file: AttachedFile) -> UploadedFileBody:
+    return {
+        "id": file.id,
+        "name": file.name,
+        "media_type": file.media_type,
+        "bytes": file.bytes,
+        "sha256": file.sha256,
+    }
+
+
+def file_bodies(files: Sequence[AttachedFile]) -> list[FileBody]:
+    return [{**uploaded_file_body(each), "alt": each.alt} for each in files]
