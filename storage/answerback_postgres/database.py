@@ -254,7 +254,7 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
         fence: Fence | None = None,
         within: float = 0.0,
     ) -> Awaitable[tuple[T, bool]]:
-        """If another process changed the ask in the meantime, start again. ``within`` is ignored: writes share no commit."""
+        """If another process changed the ask in the meantime, start again. Writes share no commits, so none waits."""
         self._db.check_open()
         return self.changes.submit(ChangeJob(ask_id, decide, delivery, digest, then, fence))
 

@@ -74,6 +74,7 @@ MIGRATIONS: Final = (
     Migration("numbered", schema.NUMBERS),
     Migration("urgent", schema.URGENT),
     Migration("files", schema.FILES),
+    Migration("by_time", schema.ASKS_BY_TIME),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

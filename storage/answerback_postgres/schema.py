@@ -452,3 +452,5 @@ FILES: Final = (
     "ALTER TABLE file_chunks ALTER data SET STORAGE EXTERNAL",
 )
 """Keep the files that agents send. Without a ``value``, an upload is not complete."""
+ASKS_BY_TIME: Final = ("CREATE INDEX asks_by_time ON asks (created_at, seq)",)
+"""Find the asks of some days without reading those of others."""

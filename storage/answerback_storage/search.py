@@ -14,35 +14,52 @@ from answerback_storage import cursors, rows
 from answerback_storage.sql_database import OPEN_BY_URGENCY, Part, SqlDatabase, where
 
 _NEWEST: Final = 1_000
-"""Asks that are searched first: a word that many have fills a page from these, without a list of all that have it."""
+"""Asks that are searched first: a word or date that many have fills a page from these, without a list of them all."""
 
 
 class SqlSearch(Part[SqlDatabase], AskSearch):
     async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         behind = cursors.parse_cursor("search", after)
         found: Sequence[tuple[int, Ask]] = ()
-        if wanted.terms or wanted.by:
+        is_dated = wanted.since is not None or wanted.until is not None
+        if wanted.terms or wanted.by or is_dated:
             [(last,)] = await self._db.fetch("SELECT max(seq) FROM asks")
             if (first := min(behind, last or 0) - _NEWEST) > 0:
                 found = await self._find(wanted, behind, limit + 1, first)
         if len(found) <= limit:
-            found = await self._find(wanted, behind, limit + 1, 0)
+            oldest, newest = await self._numbers_of(wanted) if is_dated else (None, None)
+            end = behind if newest is None else min(behind, newest + 1)
+            found = await self._find(wanted, end, limit + 1, 0, oldest)
         return cursors.page("search", found, limit)
 
+    async def _numbers_of(self, wanted: Search) -> tuple[int | None, int | None]:
+        """Return the lowest and the highest number of the asks that were created in the time that is searched.
+
+        The numbers in between are mostly theirs, too. Without them, a search would read all asks that are newer, and
+        once it has found the last one, all that are older.
+        """
+        dates = ("created_at >= {}", wanted.since), ("created_at < {}", wanted.until)
+        terms, values = where(self._db, {}, *dates)
+        # The sign keeps databases from looking through all asks by number for the first that matches.
+        statement = f"SELECT min(+seq), max(+seq) FROM asks WHERE {terms}"
+        [(oldest, newest)] = await self._db.fetch(statement, *values)
+        return oldest, newest
+
     async def _find(
-        self, wanted: Search, behind: int, limit: int, first: int
+        self, wanted: Search, behind: int, limit: int, first: int, oldest: int | None = None
     ) -> Sequence[tuple[int, Ask]]:
-        """Return asks of which the oldest has at least the number ``first``."""
+        """Return asks of which the oldest has at least the number ``first``, or ``oldest``."""
         columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
         terms, values = where(
             self._db,
             columns,
             *self._words(wanted, first),
             ("status <> {}", Status.OPEN.value if wanted.ended else None),
-            ("created_at >= {}", wanted.since),
-            ("created_at < {}", wanted.until),
+            # They are read by number. With the index by time, all in that time would be sorted.
+            ("+created_at >= {}", wanted.since),
+            ("+created_at < {}", wanted.until),
             ("seq < {}", behind),
-            ("seq >= {}", first or None),
+            ("seq >= {}", first or oldest),
         )
         return await self._db.find(f"WHERE {terms} ORDER BY seq DESC", values, limit)
 

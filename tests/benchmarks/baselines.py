@@ -1,7 +1,7 @@
 """The least that could do the same: servers that each run as a process, and print their address first.
 
 ``bolt`` verifies, dispatches and acknowledges a click in Slack, and stores nothing. ``row`` commits one row durably for
-each request, and returns its body. ``long-poll`` waits for an event, and has one that sets it.
+each request, and responds with as much as the service. ``long-poll`` waits for an event, and has one that sets it.
 """
 
 from __future__ import annotations
@@ -44,6 +44,12 @@ def bolt(app: web.Application, _folder: Path) -> None:
     app.router.add_post(EVENTS_PATH, handle)
 
 
+_CREATED: Final = 2_000
+"""Bytes of the service's response to a submission of one question."""
+_ANSWERED: Final = 1_000
+"""Bytes of its response to the answer."""
+
+
 def row(app: web.Application, folder: Path) -> None:
     """Commit one row with ``synchronous = FULL``, and return its id; or its body, and commit that it was read."""
     db = sqlite3.connect(folder / "rows.db", isolation_level=None)
@@ -54,19 +60,25 @@ def row(app: web.Application, folder: Path) -> None:
     ):
         db.execute(statement)
 
-    async def write(request: web.Request) -> web.Response:
+    async def write(request: web.Request, size: int) -> web.Response:
         body = await request.read()
         await request.json()
         seq = db.execute("INSERT INTO rows (is_read, body) VALUES (0, ?)", (body,)).lastrowid
-        return web.json_response({"id": str(seq)}, status=201)
+        return web.json_response({"id": str(seq), "rest": " " * size}, status=201)
+
+    async def create(request: web.Request) -> web.Response:
+        return await write(request, _CREATED)
+
+    async def answer(request: web.Request) -> web.Response:
+        return await write(request, _ANSWERED)
 
     async def read(request: web.Request) -> web.Response:
         statement = "UPDATE rows SET is_read = 1 WHERE seq = ? RETURNING body"
         [(body,)] = db.execute(statement, (request.match_info["id"],)).fetchall()
         return web.Response(body=body, content_type="application/json")
 
-    app.router.add_post("/v1/asks", write)
-    app.router.add_post("/v1/asks/{id}/actions", write)
+    app.router.add_post("/v1/asks", create)
+    app.router.add_post("/v1/asks/{id}/actions", answer)
     app.router.add_get("/v1/asks/{id}", read)
 
 

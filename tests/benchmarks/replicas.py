@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -165,7 +165,7 @@ class Clicks:
         self._up, self._server = up, server
         self._clickers = [Clicker(number) for number in range(PEOPLE)]
         self.rates: dict[int, list[float]] = {count: [] for count in range(1, len(up) + 1)}
-        self.each: list[float] = []
+        self.each: dict[int, list[float]] = {count: [] for count in self.rates}
         """Microseconds of CPU time that a click takes a service."""
         self.busy: dict[int, list[tuple[float, float, float]]] = {count: [] for count in self.rates}
         """The number of processors that the services, the database and the clients keep busy."""
@@ -173,9 +173,8 @@ class Clicks:
     def reset(self) -> None:
         """Forget previous measurements."""
         for count in self.rates:
-            self.rates[count].clear()
-            self.busy[count].clear()
-        self.each.clear()
+            for measured in (self.rates, self.busy, self.each):
+                measured[count].clear()
 
     def _used(self, services: Sequence[Process]) -> tuple[float, float, float]:
         """Return the seconds of CPU time used by the services, the database and this process."""
@@ -195,7 +194,7 @@ class Clicks:
             now - then for now, then in zip(self._used(services), before, strict=True)
         )
         self.rates[count].append(clicked / SECONDS)
-        self.each.append(serving / clicked * 1e6)
+        self.each[count].append(serving / clicked * 1e6)
         self.busy[count].append((serving / lasted, storing / lasted, clicking / lasted))
 
 
@@ -220,19 +219,31 @@ async def running_services(
         yield Clicks(up, server)
 
 
-async def replicas(server: Server, figures: Figures) -> None:
-    """Clicks by HTTP, on one service and on several."""
+@asynccontextmanager
+async def three_replicas(server: Server) -> AsyncIterator[Clicks]:
+    """Run three services on one database, and yield the people who click, once everything is warm."""
     with server.database() as name, tempfile.TemporaryDirectory() as folder:
-        file = f"sqlite:///{folder}/asks.db"
         async with (
             slow_slack() as api_url,
-            running_services(server.url(name), api_url, Path(folder), 3, server) as many,
+            running_services(server.url(name), api_url, Path(folder), 3, server) as clicks,
+        ):
+            for count in clicks.rates:
+                await clicks.burst(count)
+            clicks.reset()
+            yield clicks
+
+
+async def replicas(server: Server, figures: Figures) -> None:
+    """Clicks by HTTP, on one service and on several."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"sqlite:///{folder}/asks.db"
+        async with (
+            three_replicas(server) as many,
+            slow_slack() as api_url,
             running_services(file, api_url, Path(folder), 1, server) as alone,
         ):
-            for clicks in (many, alone):
-                for count in clicks.rates:  # warms up
-                    await clicks.burst(count)
-                clicks.reset()
+            await alone.burst(1)  # warms up
+            alone.reset()
             for _ in range(ROUNDS):
                 await alone.burst(1)
                 for count in many.rates:
@@ -241,8 +252,9 @@ async def replicas(server: Server, figures: Figures) -> None:
     figures.rate("one service on PostgreSQL, beside one on SQLite", alone.rates[1], one, "")
     for count in (2, 3):
         figures.rate(f"{count} replicas, beside one", one, many.rates[count], "")
-    figures.note("a click takes a service on PostgreSQL", f"{median(many.each):,.0f} µs")
-    figures.note("a click takes a service on SQLite", f"{median(alone.each):,.0f} µs")
+    for count, each in many.each.items():
+        figures.note(f"a click takes each of {count} on PostgreSQL", f"{median(each):,.0f} µs")
+    figures.note("a click takes a service on SQLite", f"{median(alone.each[1]):,.0f} µs")
     for count, found in many.busy.items():
         serving, storing, clicking = (median(used) for used in zip(*found, strict=True))
         figures.note(
@@ -385,12 +397,17 @@ async def _fill(server: Server, database: str, count: int) -> None:
 PARTS: Final = {part.__name__: part for part in (stores, replicas, waiting, many)}
 
 
+def durable_server() -> AbstractContextManager[Server]:
+    """Return a database that survives a loss of power, as the one of a service does."""
+    return postgres.server(
+        fsync="on", full_page_writes="on", shared_buffers="512MB", max_wal_size="4GB"
+    )
+
+
 def run(requested: Sequence[str]) -> None:
     """Run the measurements and print them."""
     figures = Figures()
-    with postgres.server(
-        fsync="on", full_page_writes="on", shared_buffers="512MB", max_wal_size="4GB"
-    ) as server:
+    with durable_server() as server:
         for name in requested or PARTS:
             asyncio.run(PARTS[name](server, figures))
     Console(width=120).print(figures.table)

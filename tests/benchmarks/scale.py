@@ -58,7 +58,13 @@ _STRIDE: Final = 10
 # the number before its first line of the record.
 _COPIED: Final[Mapping[str, Mapping[str, str]]] = {
     "requests": {"seq": "{i}"},
-    "asks": {"seq": "{i}", "id": "{id}", "channel": "'C' || ({i} % 500)", "last_line": "{line} + {lines}"},
+    "asks": {
+        "seq": "{i}",
+        "id": "{id}",
+        "channel": "'C' || ({i} % 500)",
+        "created_at": "{i}",
+        "last_line": "{line} + {lines}",
+    },
     "record": {"seq": "{line} + {n}", "ask_id": "{id}", "before": "nullif({line} + {n} - 1, {line})"},
     "owed": {"seq": "{i}", "ask_id": "{id}"},
     "receipts": {"seq": "{i}", "n": "{i}"},
@@ -190,6 +196,12 @@ async def measured(store: Store, count: int) -> dict[str, list[float]]:
     )
     found["search for a word of all"] = await _timed(
         lambda _: store.search.find(Search(terms=("apply",)), None, 50)
+    )
+    found["search by date, a few asks"] = await _timed(
+        lambda n: store.search.find(Search(since=_FIRST + n, until=_FIRST + n + 100.0), None, 50)
+    )
+    found["search by date, the older half"] = await _timed(
+        lambda _: store.search.find(Search(until=_FIRST + count / 2), None, 50)
     )
     found |= await _by_row(store)
     await store.close()

@@ -1,7 +1,7 @@
 """The figures that the project aims for, each beside its aim and with its baseline in the same run.
 
-Run as ``python -m tests.benchmarks.table [ROW …]``, where a row is a part of its name; all of them take about ten
-minutes on two quiet cores. Ratios are medians of rounds in which the service and its baseline take turns.
+Run as ``python -m tests.benchmarks.table [ROW …]``, where a row is a part of its name; all of them take about
+eleven minutes on two quiet cores. Ratios are medians of rounds in which the service and its baseline take turns.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tests.benchmarks import cycle, service
 from tests.benchmarks.commits import NOW
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import (
+    CORES,
     OTHERS,
     SERVE,
     Process,
@@ -34,6 +35,7 @@ from tests.benchmarks.processes import (
     slow_slack,
 )
 from tests.benchmarks.processes import service as serve_shown_asks
+from tests.benchmarks.replicas import durable_server, three_replicas
 from tests.benchmarks.service import ONE, ROUNDS, call
 from tests.benchmarks.slack_clicks import CLIENTS, Clicker, hammer
 from tests.budgets import measure
@@ -51,6 +53,8 @@ _ENDING: Final = "click that ends an ask, CPU time"
 _FIRST: Final = "first answer of a process"
 _USUAL: Final = 25
 """Answers of a process, of which the median is usual."""
+_REPLICAS: Final = "clicks on replicas"
+_REPLICAS_CPU: Final = "  CPU time"
 _BURST: Final = f"Discord: {DISCORD_ASKS} asks at once"
 NOW_ONLY: Final[service.Codes] = {NOW: {}}
 
@@ -137,6 +141,24 @@ async def first_answers(figures: Figures) -> None:
     figures.add(_FIRST, NOW, first, "ms", usual, "the median")
 
 
+async def replicas(figures: Figures) -> None:
+    """Clicks on three services with one PostgreSQL, beside those on one of them."""
+    os.sched_setaffinity(0, CORES)  # the database's processes have those of this one
+    with durable_server() as server:
+        async with three_replicas(server) as clicks:
+            for _ in range(ROUNDS):
+                for count in (1, 3):
+                    await clicks.burst(count)
+    os.sched_setaffinity(0, OTHERS)
+    who = "three"
+    figures.add(_REPLICAS, who, clicks.rates[3], "/s", clicks.rates[1], "one")
+    figures.add(_REPLICAS_CPU, who, clicks.each[3], "µs", clicks.each[1], "one")
+    parts = ("services", "PostgreSQL", "clients")
+    for count in (1, 3):
+        for part, busy in zip(parts, zip(*clicks.busy[count], strict=True), strict=True):
+            figures.add(f"processors of {len(CORES)} in use, {count} replicas", part, busy, "")
+
+
 async def memory_of_asks(figures: Figures) -> None:
     """The Python heap of an open ask that nobody looks at."""
     found = await asyncio.to_thread(measure.measured, "memory", None)
@@ -179,6 +201,8 @@ class Aim:
         measured, ratio = figures.found[self.figure, self.who]
         found = measured if self.unit else ratio
         assert found is not None, f"{self.figure} has no baseline"
+        if self.at_most is None and self.at_least is None:
+            return self.what, f"{found:.2f} ×", "none", ""
         aim = f"≤ {self.at_most:g}" if self.at_least is None else f"≥ {self.at_least:g}"
         is_reached = (self.at_most is None or found <= self.at_most) and (
             self.at_least is None or found >= self.at_least
@@ -206,6 +230,8 @@ AIMS: Final = (
     Aim("memory a waiter", _WAITERS, f"memory a waiter, of {_MANY:,}", NOW, 13, unit="kB"),
     Aim("heap of an open ask that nobody looks at", memory_of_asks, "heap of an open ask", NOW, 0, unit="kB"),
     Aim("Discord: 200 asks at once, of what the limit allows", discord_burst, _BURST, NOW, 1.1),
+    Aim("three replicas: clicks, of one's", replicas, _REPLICAS, "three"),
+    Aim("three replicas: CPU of a click, of one's", replicas, _REPLICAS_CPU, "three"),
 )  # fmt: skip
 
 

@@ -79,6 +79,7 @@ async def _find_asks(store: Store) -> None:
         Search(agent="a"),
         Search(terms=("apply",)),
         Search(by=((ANN,),)),
+        Search(since=1.0, until=5.0),
     ):
         await store.search.find(wanted, None, 5)
     await store.search.list_for_responder(_ACCOUNTS, None, 5)

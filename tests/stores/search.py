@@ -103,19 +103,29 @@ class SearchContract:
                 text
             )
 
+    @pytest.mark.rule("DATA-8")
     @pytest.mark.parametrize("newest", [1, 3, 4, 1_000])
     async def test_pages_are_the_same_however_many_of_the_newest_are_searched_first(
         self, store: Store, monkeypatch: pytest.MonkeyPatch, newest: int
     ) -> None:
         monkeypatch.setattr(search, "_NEWEST", newest)
-        for number in range(1, 8):
+        clock = (10.0, 20.0, 30.0, 40.0, 15.0, 25.0, 35.0)  # it was set back once
+        for number, at in enumerate(clock, 1):
             word = "rare" if number in {2, 6} else "common"
             form = one_question(f"A {word} question?")
-            await store.asks.create(Write(new_ask(number, form=form)), None)
+            await store.asks.create(Write(new_ask(number, form=form, at=at)), None)
         common = [f"ask_{n}" for n in (7, 5, 4, 3, 1)]
         assert await find_all_ids(store, search_for("common")) == common
         assert await find_all_ids(store, search_for("rare")) == ["ask_6", "ask_2"]
         assert await find_all_ids(store, search_for("none")) == []
+        for since, until, numbers in (
+            (15.0, 30.0, (6, 5, 2)),
+            (None, 15.0, (1,)),
+            (36.0, None, (4,)),
+            (20.0, 20.0, ()),
+        ):
+            dated = Search(since=since, until=until)
+            assert await find_all_ids(store, dated) == [f"ask_{n}" for n in numbers]
 
     async def test_what_parts_words_in_any_script_prevents_no_match(self, store: Store) -> None:
         await store.asks.create(Write(new_ask(form=one_question("ジョン・スミス ᦅᦱᧃ"))), None)

@@ -43,16 +43,18 @@ def split_words(*texts: str) -> tuple[str, ...]:
     """The first words of some texts, each once, without case and accents."""
     found: dict[str, None] = {}
     for text in texts:
-        if text.isascii():
-            named = _ASCII_WORD.findall(text.casefold())
-        else:
-            named = _WORD.findall(_strip_accents(text))
-        # Most texts repeat some.
-        found.update(dict.fromkeys(word[:MAX_WORD_LENGTH] for word in dict.fromkeys(named)))
+        named = dict.fromkeys(_list_words(text))  # most texts repeat some
+        found.update(dict.fromkeys(word[:MAX_WORD_LENGTH] for word in named))
     if sum(map(len, found)) <= MAX_WORD_BYTES // 4:  # so many bytes has a character at most
         return tuple(found)
     ends = accumulate(len(word.encode()) for word in found)
     return tuple(word for word, end in zip(found, ends, strict=True) if end <= MAX_WORD_BYTES)
+
+
+def _list_words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORD.findall(text.casefold())
+    return _WORD.findall(_strip_accents(text))
 
 
 def _strip_accents(text: str) -> str:

@@ -59,6 +59,7 @@ MIGRATIONS: Final = (
     Migration("numbered", schema.NUMBERS),
     Migration("urgent", schema.URGENT),
     Migration("files", schema.FILES),
+    Migration("by_time", schema.ASKS_BY_TIME),
 )
 
 

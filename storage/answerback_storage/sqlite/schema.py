@@ -396,3 +396,5 @@ FILES: Final = (
         file_id TEXT NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (file_id, n)) STRICT""",
 )
 """Keep the files that agents send. Without a ``value``, an upload is not complete."""
+ASKS_BY_TIME: Final = ("CREATE INDEX asks_by_time ON asks (created_at)",)
+"""Find the asks of some days without reading those of others."""
