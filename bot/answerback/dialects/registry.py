@@ -81,7 +81,7 @@ def is_quick_to_parse(arguments: JsonValue) -> bool:
         node = stack.pop()
         nodes += 1
         if isinstance(node, dict):
-            if node.keys() & {"schema", "requestedSchema", "args_schema", "inputSchema"}:
+            if node.keys() & {"schema", "requestedSchema", "args_schema"}:
                 return False
             stack.extend(node.values())
         elif isinstance(node, str):

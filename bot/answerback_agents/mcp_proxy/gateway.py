@@ -205,15 +205,44 @@ class Gateway:
             arguments["_meta"] = call.meta
         if change := self.definitions.change(call.name, definition):
             arguments["changed"] = change
-        asked = Call(messages.TOOL_CALL, "approval", arguments, None, origin=self.origin)
+        asked = Call(
+            messages.TOOL_CALL, "approval", arguments, None, origin=self.origin, takes_edited=True
+        )
         outcome = self._calls.ask(pending, asked)
         if not self._calls.close(pending):
             return
         if outcome.is_decided and outcome.structured == _ALLOWED:
             self._allow(call, definition)
             self._pass_on(line, message, definition)
+        elif outcome.is_decided and outcome.edited is not None:
+            self._pass_edited(call, outcome.edited, message, line, definition)
         else:
             self.client.try_write_line(messages.denial(message, _why_not(outcome)))
+
+    def _pass_edited(
+        self, call: ToolCall, edited: str, message: Json, line: bytes, definition: Json | None
+    ) -> None:
+        """Pass on a call as people have changed it, unless the policy denies that."""
+        try:
+            line = messages.with_arguments(line, edited)
+            changed = messages.parse(line)
+        except RefusedLineError as error:
+            self.client.try_write_line(messages.denial(message, f"Refused: {error}."))
+            return
+        now = messages.read_tool_call(changed)
+        if isinstance(now, str):
+            self.client.try_write_line(messages.denial(message, f"Refused: {now}."))
+            return
+        verdict = self.policy.decide(now.name, now.arguments, definition)
+        if verdict.decision is Decision.DENY:
+            text = (
+                f"The policy for {self.policy.name} denies this call as a person has changed it "
+                f"({verdict.reason})."
+            )
+            self.client.try_write_line(messages.denial(message, text))
+            return
+        self._allow(call, definition)
+        self._pass_on(line, changed, definition)
 
     # --- from the server -----------------------------------------------------------------------
 

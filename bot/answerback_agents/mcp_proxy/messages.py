@@ -13,7 +13,7 @@ from typing import IO, Final, NamedTuple
 
 from answerback_agents.pipe.json_rpc import Json, as_object, encode_message, objects, params
 from answerback_agents.pipe.json_text import with_members
-from answerback_base import strict_json
+from answerback_base import json_edits, strict_json
 
 MAX_LINE: Final = 4 * 2**20
 """Bytes of a message."""
@@ -281,6 +281,19 @@ def with_answers(line: bytes, answers: Json, **state: str | None) -> bytes:
     """The line of a request as its client sends it again, with answers and with the state of the round, if given."""
     changed = {"inputResponses": answers, **state}
     return with_members(line.decode(), ["params"], changed).encode() + b"\n"
+
+
+def with_arguments(line: bytes, edited: str) -> bytes:
+    """The line of a call with other arguments, as JSON; what is not changed in it keeps its bytes."""
+    message = strict_json.members(line.decode())
+    fields = strict_json.members(message["params"])
+    fields["arguments"] = json_edits.merge(fields.get("arguments", "{}"), edited)
+    message["params"] = _object_of(fields)
+    return _object_of(message).encode() + b"\n"
+
+
+def _object_of(members: dict[str, str]) -> str:
+    return f"{{{', '.join(f'{json.dumps(key)}: {value}' for key, value in members.items())}}}"
 
 
 def task_update(request_id: str, request: Json, task: object, answers: Json) -> Json:

@@ -42,6 +42,8 @@ class Call(NamedTuple):
     tool_call_id: str | None = None
     origin: Json = {}  # noqa: RUF012 - never changed
     metadata: Json = {}  # noqa: RUF012 - never changed
+    takes_edited: bool | None = None
+    """Whether the call is made with other arguments if people have changed it."""
 
 
 class AskOutcome(NamedTuple):
@@ -60,6 +62,12 @@ class AskOutcome(NamedTuple):
     @property
     def is_turn_ended(self) -> bool:
         return self.ask is not None and self.ask["status"] == "turn_ended"
+
+    @property
+    def edited(self) -> str | None:
+        """The arguments that people allowed in place of the call's, as JSON; None: those of the call."""
+        written = as_object((self.ask or {}).get("edited")).get("written")
+        return written if isinstance(written, str) else None
 
     @property
     def structured(self) -> Json | None:

@@ -26,8 +26,6 @@ from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
 
 _CHANGED: Final = "changed"
-_SCHEMA: Final = "inputSchema"
-"""What the server says of the tool's arguments; people's changes have to fit it."""
 
 
 def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -39,8 +37,7 @@ def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         arguments=call.at("arguments").value,
         compared=(call.at("arguments"),),
         editable=call.at("arguments"),
-        edited_schema=call.at(_SCHEMA),
-        notes=others(call, "server", "name", "arguments", _CHANGED, _SCHEMA),
+        notes=others(call, "server", "name", "arguments", _CHANGED),
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
     )
