@@ -74,7 +74,7 @@ PROOFS: Final = {
 }
 """Other tests that belong to `make test`: one for each rule that none of those proves."""
 _SURFACES: Final = "answerback_testing.surface_"
-_STORES: Final = "tests.stores."
+_STORES: Final = ("answerback_testing.store_", "tests.stores.")
 _MOST_SETS: Final = 8
 """Parameter sets of one test, of which all run."""
 
@@ -154,7 +154,7 @@ def module_of(item: pytest.Item) -> str:
 
 def _test_of(item: pytest.Item) -> object:
     """Return what is the same for the cases of one test."""
-    if isinstance(item, pytest.Function) and module_of(item).startswith((_SURFACES, _STORES)):
+    if isinstance(item, pytest.Function) and module_of(item).startswith((_SURFACES, *_STORES)):
         return item.function.__module__, item.function.__qualname__
     return item.parent, _name(item)
 

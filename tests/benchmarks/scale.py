@@ -34,12 +34,12 @@ from answerback.service.notify import Hooks
 from answerback_receipts.linker import ReceiptLinker
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import with_values
+from answerback_testing.store_examples import ANN, receipt_row
 from tests import postgres
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import shown
 from tests.benchmarks.service import ONE
 from tests.postgres import store_at
-from tests.stores.examples import ANN, receipt_row
 
 FEW: Final = 1_000
 STORES: Final = os.environ.get("BENCH_STORES", "sqlite,postgresql").split(",")

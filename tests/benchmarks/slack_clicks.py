@@ -22,8 +22,8 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.store_examples import ANN
 from tests.fakes.slack.workspace import TEAM
-from tests.stores.examples import ANN
 
 CLIENTS = 32
 SECRET = "benchmark"

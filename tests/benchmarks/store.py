@@ -27,7 +27,7 @@ from answerback.ports.store import Decision, Write
 from answerback_storage.rows import RequestCache
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import ANN
+from answerback_testing.store_examples import ANN
 
 SECONDS = 2.0
 """The duration of each measurement."""

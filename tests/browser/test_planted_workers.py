@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 from answerback.core.labels import Labels
 from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
-from tests.stores.examples import PATIENCE
+from answerback_testing.store_examples import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 

@@ -62,6 +62,7 @@ SUITES: Final = {
     ),
     "bot/answerback/runtime/*.py": (f"{_BOT}/runtime",),
     "bot/answerback/service/*.py": (f"{_BOT}/service", f"{_BOT}/api"),
+    "bot/answerback_testing/store_*.py": (f"{_STORAGE}/test_store_contract.py",),
     "bot/answerback_testing/*.py": (_ADAPTERS, f"{_BOT}/webhooks"),
     "bot/answerback/outbox/*.py": (f"{_BOT}/outbox", f"{_BOT}/webhooks", f"{_BOT}/service"),
     "bot/answerback_numbers/*.py": (

@@ -17,7 +17,7 @@ from answerback.ports.surface import Shown
 from answerback_numbers.numbers import count_uncounted
 from answerback_numbers.stats import StatsReader
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import (
+from answerback_testing.store_examples import (
     ANN,
     answer_decision,
     new_delivery,

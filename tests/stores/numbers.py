@@ -15,7 +15,7 @@ from answerback_numbers.facts import Facts, facts_of
 from answerback_numbers.numbers import count_uncounted
 from answerback_numbers.stats import TABLE, Stats, StatsReader, Sums
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision
+from answerback_testing.store_examples import end_decision
 
 _DAY = 24 * 3600.0
 _NOW = 60 * _DAY

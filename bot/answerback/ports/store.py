@@ -1,6 +1,6 @@
 """The store: what is kept, in parts, and what a change to it consists of.
 
-Code that needs one part depends on that part alone. Proved by ``StoreContract`` in `tests/stores/`, a class of tests
+Code that needs one part depends on that part alone. Proved by `answerback_testing.store_contract`, a class of tests
 that every store's own tests inherit.
 """
 

@@ -33,20 +33,20 @@ from answerback_storage import rows
 from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 from answerback_storage.store_copy import CopyEndpoint, TableDigest, copy, tables
 from answerback_testing.example_asks import new_ask
-from tests.postgres import store_at
-from tests.stores.agent_tokens import ANNS, approve, new_token
-from tests.stores.examples import (
+from answerback_testing.store_agent_tokens import ANNS, approve, new_token
+from answerback_testing.store_examples import (
     answer_decision,
     delivery_result,
     end_decision,
     new_delivery,
     read_only_decision,
 )
-from tests.stores.grants import new_grant
-from tests.stores.links import new_link
-from tests.stores.places import move_decision
-from tests.stores.push import new_subscription
-from tests.stores.receipts import end_with_receipt, take_lease
+from answerback_testing.store_grants import new_grant
+from answerback_testing.store_links import new_link
+from answerback_testing.store_places import move_decision
+from answerback_testing.store_push import new_subscription
+from answerback_testing.store_receipts import end_with_receipt, take_lease
+from tests.postgres import store_at
 from tests.unit.bot.receipt_support import Signed
 
 ODD = "ü\x00\x1a\x1a0😀"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from answerback_testing.store_examples import read_only_decision
 from tests.acceptance.forked_process import CONTEXT
 from tests.postgres import STORES, database_of, store_at
-from tests.stores.examples import read_only_decision
 from tests.unit.storage import crash_writer
 from tests.unit.storage.crash_writer import CLIENTS
 

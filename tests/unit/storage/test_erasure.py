@@ -24,14 +24,14 @@ from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_agent_tokens import ANNS, approve, new_token
+from answerback_testing.store_erasure import SECRET, answer_secretly, secret_ask
+from answerback_testing.store_examples import ANN, end_decision, new_delivery, receipt_row
+from answerback_testing.store_grants import end_with_grant, new_grant
+from answerback_testing.store_links import new_link
+from answerback_testing.store_push import new_subscription
 from tests.postgres import Server
 from tests.service_support import WAIT
-from tests.stores.agent_tokens import ANNS, approve, new_token
-from tests.stores.erasure import SECRET, answer_secretly, secret_ask
-from tests.stores.examples import ANN, end_decision, new_delivery, receipt_row
-from tests.stores.grants import end_with_grant, new_grant
-from tests.stores.links import new_link
-from tests.stores.push import new_subscription
 
 
 def files_with(text: str, folder: Path) -> list[str]:

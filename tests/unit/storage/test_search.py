@@ -23,8 +23,8 @@ from answerback_storage.sqlite import schema
 from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import FORM, new_ask
+from answerback_testing.store_examples import end_decision
 from tests.benchmarks.scale import Filler
-from tests.stores.examples import end_decision
 
 pytestmark = pytest.mark.rule("API-17")
 

@@ -10,11 +10,12 @@ import pytest
 from answerback.ports.store import Store
 from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
-from tests.stores.claims import SharedStoreContract
-from tests.stores.contract import StoreContract
+from answerback_testing.store_claims import SharedStoreContract
+from answerback_testing.store_contract import StoreContract
+from tests.stores.numbers import NumbersContract
 
 
-class TestSqliteStore(StoreContract):
+class TestSqliteStore(NumbersContract, StoreContract):
     """`StoreContract` on a real file."""
 
     @pytest.fixture
@@ -22,7 +23,7 @@ class TestSqliteStore(StoreContract):
         return lambda: SqliteStore(tmp_path / "answerback.db")
 
 
-class TestPostgresStore(SharedStoreContract, StoreContract):
+class TestPostgresStore(SharedStoreContract, NumbersContract, StoreContract):
     """`StoreContract` on a real server."""
 
     @pytest.fixture

@@ -12,9 +12,9 @@ from answerback.ports.store import Store
 from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.chosen_extensions import only_extensions
-from tests.stores.contract import StoreContract
-from tests.stores.erasure import ErasureContract
-from tests.stores.rows import RowsContract
+from answerback_testing.store_contract import StoreContract
+from answerback_testing.store_erasure import ErasureContract
+from answerback_testing.store_rows import RowsContract
 
 _NAMES = sorted(installed_extensions().usable)
 

@@ -25,8 +25,8 @@ from answerback_postgres.connections import Connection, connect
 from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_examples import answer_decision, end_decision
 from tests import postgres
-from tests.stores.examples import answer_decision, end_decision
 
 NEW = Claim("new", 60.0)
 

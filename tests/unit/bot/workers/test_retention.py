@@ -14,8 +14,8 @@ from answerback.core.ask import RecordEntry
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.workers.retention import RetentionPolicy
+from answerback_testing.store_examples import delivery_result, new_delivery
 from tests.service_support import actor, boolean
-from tests.stores.examples import delivery_result, new_delivery
 from tests.unit.bot.background_support import running, shows, submit
 from tests.unit.bot.conftest import Parts
 

@@ -16,9 +16,9 @@ from answerback_postgres.connections import Database
 from answerback_postgres.sql import Parameters
 from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_claims import ANN
+from answerback_testing.store_examples import answer_decision
 from tests.postgres import Server
-from tests.stores.claims import ANN
-from tests.stores.examples import answer_decision
 
 
 class Reading:

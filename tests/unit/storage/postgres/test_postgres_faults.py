@@ -15,10 +15,10 @@ from answerback.ports.store import Decision, Write
 from answerback_postgres import connections, listen_notify, migrations
 from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_examples import answer_decision, end_decision, read_only_decision
 from tests import postgres
 from tests.ports import free_port
 from tests.proxy import Proxy, proxy
-from tests.stores.examples import answer_decision, end_decision, read_only_decision
 
 SOON = 60.0
 

@@ -13,7 +13,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Decision, Write
 from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision
+from answerback_testing.store_examples import answer_decision
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from answerback.ports.store import Write
 from answerback_postgres import listen_notify
 from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_examples import answer_if_at_revision, read_only_decision
 from tests import postgres
 from tests.pooler import pooler, program
 from tests.proxy import proxy
-from tests.stores.examples import answer_if_at_revision, read_only_decision
 
 SOON = 60.0
 

@@ -23,13 +23,13 @@ from answerback_postgres import change_batches, connections
 from answerback_postgres import store as postgres_store
 from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
-from tests.service_support import WAIT
-from tests.stores.examples import (
+from answerback_testing.store_examples import (
     answer_decision,
     answer_if_at_revision,
     new_delivery,
     read_only_decision,
 )
+from tests.service_support import WAIT
 
 ANN = Claim("ann", 60.0)
 INDEXED = """SELECT DISTINCT attname AS name FROM pg_index

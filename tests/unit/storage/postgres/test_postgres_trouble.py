@@ -19,9 +19,9 @@ from answerback_postgres import connections
 from answerback_postgres.listen_notify import ChangeNotifier
 from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_examples import answer_decision, end_decision
 from tests import postgres
 from tests.pooler import Pooler, pooler, program
-from tests.stores.examples import answer_decision, end_decision
 
 SOON = 60.0
 _ROOM = 64

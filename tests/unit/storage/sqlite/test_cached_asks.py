@@ -17,7 +17,7 @@ from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
 from answerback_testing.example_asks import new_ask, with_values
-from tests.stores.examples import ANN
+from answerback_testing.store_examples import ANN
 
 
 def test_an_ask_is_cached_in_its_latest_state_until_it_ends() -> None:

@@ -19,7 +19,7 @@ from answerback.ports.store import Decision, Write
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_storage.sqlite.writer_thread import JobThread
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, new_delivery
+from answerback_testing.store_examples import answer_decision, new_delivery
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ from answerback.core.errors import CommitUnknownError
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, read_only_decision
+from answerback_testing.store_examples import answer_decision, read_only_decision
 
 async def main(path):
     store = SqliteStore(path)

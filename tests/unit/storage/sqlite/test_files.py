@@ -25,9 +25,9 @@ from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.schema import APPLICATION_ID
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
+from answerback_testing.store_examples import new_delivery
 from tests.meta.project import PYTHONPATH
 from tests.stores.every_query import make_every_query
-from tests.stores.examples import new_delivery
 
 NOBODY = 65534
 

@@ -18,7 +18,7 @@ from answerback.ports.store import Decision, Write
 from answerback_storage.sqlite.connections import _use_wal
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, end_decision, new_delivery
+from answerback_testing.store_examples import answer_decision, end_decision, new_delivery
 
 
 @pytest.fixture

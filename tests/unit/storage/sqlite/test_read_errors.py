@@ -16,7 +16,7 @@ import _sqlite3
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision
+from answerback_testing.store_examples import answer_decision
 from answerback_storage.sqlite.store import SqliteStore
 
 FIELDS = "open delete access path dlopen dlerror dlsym dlclose random sleep time error time64".split()

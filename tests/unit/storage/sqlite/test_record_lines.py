@@ -15,7 +15,7 @@ from answerback.ports.store import Write
 from answerback.ports.store_values import StoredEntry
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, answer_if_at_revision, end_decision
+from answerback_testing.store_examples import answer_decision, answer_if_at_revision, end_decision
 
 MANY = 42
 """Asks that change together. With two lines each, they need more than one statement."""

@@ -18,7 +18,12 @@ from answerback.ports.store_values import Idempotency, RememberedAnswer
 from answerback_storage import rows
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, end_decision, new_delivery, read_only_decision
+from answerback_testing.store_examples import (
+    answer_decision,
+    end_decision,
+    new_delivery,
+    read_only_decision,
+)
 
 SPOILT = {
     "a field of another version": "UPDATE asks SET state = json_set(state, '$.newer', 1) WHERE id = 'ask_1'",

@@ -17,7 +17,7 @@ from answerback.core.ask import Ask
 from answerback.ports.store import Decision, Write
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask, with_values
-from tests.stores.examples import end_decision
+from answerback_testing.store_examples import end_decision
 
 _FRAME_HEAD = struct.Struct(">I20x")
 """The number of the page, in the log: https://www.sqlite.org/fileformat2.html#the_write_ahead_log"""

@@ -22,7 +22,7 @@ from answerback.ports.store_values import (
     RememberedAnswer,
 )
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import (
+from answerback_testing.store_examples import (
     PATIENCE,
     answer_decision,
     delivery_result,

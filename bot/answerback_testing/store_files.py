@@ -11,7 +11,7 @@ from answerback.core.files import AttachedFile
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import Created, Existing, FilesGone, Idempotency
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision
+from answerback_testing.store_examples import end_decision
 
 _CHUNKS = (b"\x89PNG\0\xff", b"rest")
 

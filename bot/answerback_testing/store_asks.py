@@ -19,7 +19,7 @@ from answerback.ports.store_values import (
     RememberedAnswer,
 )
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import (
+from answerback_testing.store_examples import (
     ANN,
     answer_decision,
     answer_if_at_revision,

@@ -17,7 +17,13 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import ANN, answer_decision, delivery_result, end_decision, new_delivery
+from answerback_testing.store_examples import (
+    ANN,
+    answer_decision,
+    delivery_result,
+    end_decision,
+    new_delivery,
+)
 
 ALMOST_VALID_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")
 """The base64 of "asks:1" (with padding), "asks:01", "asks:99999999999999999999" and "asks:0"."""

@@ -15,7 +15,7 @@ from answerback.core.walker import Person
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import AskLimits, Created, Existing, GrantGone, Idempotency
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, end_decision
+from answerback_testing.store_examples import answer_decision, end_decision
 
 _AT = 2_000.0
 

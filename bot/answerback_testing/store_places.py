@@ -11,7 +11,7 @@ from answerback.core.escalation import move
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision
+from answerback_testing.store_examples import end_decision
 
 _THERE = Destination(surface="slack", channel="C2")
 

@@ -19,7 +19,7 @@ from answerback.ports.store_values import (
     LimitReached,
 )
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision
+from answerback_testing.store_examples import end_decision
 
 _AGENT = "coder"
 

@@ -11,7 +11,7 @@ import pytest
 from answerback.core.ask import Ask, RecordEntry
 from answerback.ports.store import Decision, Store, Write
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision, read_only_decision
+from answerback_testing.store_examples import end_decision, read_only_decision
 
 _NOTE = RecordEntry(at=1_000.0, kind="note", body={"seen": True})
 

@@ -12,7 +12,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.receipts import NewLink, NewReceipt, StoredReceipt
 from answerback.ports.store import Decision, Store, Write
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import end_decision, receipt_row
+from answerback_testing.store_examples import end_decision, receipt_row
 
 _CLAIM = Claim("linker", 60.0)
 _LEASE = "receipts"

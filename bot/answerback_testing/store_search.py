@@ -27,7 +27,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Page
 from answerback_storage import search
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import ANN, end_decision
+from answerback_testing.store_examples import ANN, end_decision
 
 
 def search_for(text: str = "", **more: object) -> Search:

@@ -16,8 +16,14 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
 from answerback_testing.example_asks import new_ask
-from tests.stores.changes import SharedChangesContract
-from tests.stores.examples import PATIENCE, delivery_result, end_decision, new_delivery, release_all
+from answerback_testing.store_changes import SharedChangesContract
+from answerback_testing.store_examples import (
+    PATIENCE,
+    delivery_result,
+    end_decision,
+    new_delivery,
+    release_all,
+)
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 SHORT_LEASE = 0.2

@@ -27,7 +27,7 @@ from answerback.ports.store_values import (
     push_queue,
 )
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import (
+from answerback_testing.store_examples import (
     ANN,
     delivery_result,
     end_decision,

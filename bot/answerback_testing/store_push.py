@@ -12,7 +12,7 @@ from answerback.ports.push import PushSubscription
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import new_delivery
+from answerback_testing.store_examples import new_delivery
 
 
 def new_subscription(number: int = 1) -> PushSubscription:

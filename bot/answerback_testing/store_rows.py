@@ -8,7 +8,7 @@ from answerback.core.ask import Ask
 from answerback.ports.extension_rows import NewRow
 from answerback.ports.store import Decision, Store, Write
 from answerback_testing.example_asks import new_ask
-from tests.stores.examples import answer_decision, end_decision
+from answerback_testing.store_examples import answer_decision, end_decision
 
 _TABLE = "outcomes"
 
