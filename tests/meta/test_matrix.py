@@ -60,7 +60,9 @@ def test_a_case_of_stores_runs_on_sqlite_and_a_third_on_postgresql(
     chosen: Sequence[Chosen],
 ) -> None:
     ran_on = Counter(
-        test.id.split("::")[1] for test in chosen if test.module.startswith(("answerback_testing.store_", "tests.stores."))
+        test.id.split("::")[1]
+        for test in chosen
+        if test.module.startswith(("answerback_testing.store_", "tests.stores."))
     )
     assert ran_on["TestSqliteStore"] > 150
     assert 0.2 < ran_on["TestPostgresStore"] / ran_on["TestSqliteStore"] < 0.5
