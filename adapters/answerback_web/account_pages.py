@@ -6,7 +6,7 @@ from aiohttp import web
 
 from answerback.core.people import account_id
 from answerback.core.person import Person
-from answerback.ports.account_links import LinkDesk
+from answerback.ports.account_links import LinkedAccounts
 from answerback.ports.commands import COMMAND
 from answerback_base.sanitize import one_line
 from answerback_web import render, responses
@@ -17,9 +17,9 @@ from answerback_web.visitors import Visitor, VisitorPages, Visitors
 class AccountPages(VisitorPages):
     """The handlers of the page of linked accounts, for the visitors of one listener."""
 
-    def __init__(self, site: Site, visitors: Visitors, desk: LinkDesk) -> None:
+    def __init__(self, site: Site, visitors: Visitors, links: LinkedAccounts) -> None:
         super().__init__(site, visitors)
-        self._desk = desk
+        self._links = links
 
     def routes(self) -> list[web.RouteDef]:
         path = "/inbox/{name}/accounts"
@@ -34,7 +34,7 @@ class AccountPages(VisitorPages):
     async def _page(
         self, visitor: Visitor, *, error: str | None = None, status: int = 200
     ) -> web.Response:
-        person, started = visitor.person, await self._desk.started(visitor.person)
+        person, started = visitor.person, await self._links.started(visitor.person)
         by = started.typed_by if started is not None and started.agreed else None
         body = self._site.render_template(
             "accounts",
@@ -44,7 +44,7 @@ class AccountPages(VisitorPages):
             who=_name_of(person),
             rows=[
                 RemovableRow(each.id, f"{_name_of(each.account)} ({each.id})", each.at)
-                for each in await self._desk.list_of(person)
+                for each in await self._links.list_of(person)
             ],
             command="" if started is None or by else f"/{COMMAND} link {started.code}",
             typed_by=by and _name_of(by),
@@ -61,11 +61,11 @@ class AccountPages(VisitorPages):
         person, account = visitor.person, post.first("account")
         match post.first("do"):
             case "start":
-                await self._desk.start(person)
+                await self._links.start(person)
             case "remove":
-                await self._desk.remove(account, person, person)
+                await self._links.remove(account, person, person)
             case "link" | "reject" as choice:
-                if not await self._desk.confirm(person, account, mine=choice == "link"):
+                if not await self._links.confirm(person, account, mine=choice == "link"):
                     return await self._page(visitor, error=self._site.labels.link_gone, status=409)
             case _:
                 return web.Response(status=422, headers=responses.HEADERS)

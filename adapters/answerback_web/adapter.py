@@ -18,7 +18,7 @@ from aiohttp import web
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolderSource
-from answerback.ports.push import PushDesk
+from answerback.ports.push import PushDevices
 from answerback.ports.surface import Asks, Shown
 from answerback_web import responses
 from answerback_web.ask_page import AskPages
@@ -32,8 +32,8 @@ from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
 if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkDesk
-    from answerback.ports.agent_tokens import SignInDesk
+    from answerback.ports.account_links import LinkedAccounts
+    from answerback.ports.agent_tokens import AgentSignIns
 
 
 _NO_PAGES: Final = ("/a/{link}/{rest:.*}", "/inbox", "/inbox/", "/inbox/{name}/{rest:.*}")
@@ -54,7 +54,7 @@ class WebSurface:
         now: returns the time in seconds since the epoch.
         proxies: the proxies that sign people in on the public listener.
         link_days: days after an ask's end for which its read-only link works.
-        desk: where people subscribe to notifications; None if they cannot.
+        devices: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
         extensions: the pages that extensions add.
         links: where people link their accounts; None if only the operator does.
@@ -77,10 +77,10 @@ class WebSurface:
         agents: Mapping[str, str] | None = None,
         proxies: TrustedProxies | None = None,
         link_days: float = math.inf,
-        desk: PushDesk | None = None,
-        sign_ins: SignInDesk | None = None,
+        devices: PushDevices | None = None,
+        sign_ins: AgentSignIns | None = None,
         extensions: Sequence[ExtensionPages] = (),
-        links: LinkDesk | None = None,
+        links: LinkedAccounts | None = None,
     ) -> None:
         access = PageLinks(secret, (public_url or local_url).rstrip("/"))
         self._site = Site(
@@ -90,7 +90,7 @@ class WebSurface:
         trusted = proxies or TrustedProxies()
         self._public = Visitors(access, holders, trusted, operators=False, labels=labels)
         self._tokens = tokens
-        self._desk = desk
+        self._devices = devices
         self._sign_ins, self._links = sign_ins, links
         self._extensions = extensions
 
@@ -145,13 +145,13 @@ class WebSurface:
         return self._routes(self._public)
 
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        asks = AskPages(self._site, visitors, self._desk)
+        asks = AskPages(self._site, visitors, self._devices)
         inbox = Inbox(
             self._site,
             visitors,
             tokens=self._tokens,
             asks=asks,
-            desk=self._desk,
+            devices=self._devices,
             sign_ins=self._sign_ins,
             extensions=self._extensions,
             links=self._links,
@@ -164,7 +164,7 @@ class WebSurface:
             web.get("/inbox/{name}/events", inbox.events),
             web.get("/inbox/{name}/history", inbox.history),
             web.get("/inbox/{name}/manifest.json", manifest),
-            *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
+            *(PushPages(self._site, visitors, self._devices).routes() if self._devices else ()),
             *self._device_routes(visitors),
             *self._account_routes(visitors),
             *(route for each in self._extensions for route in each.routes(self._site, visitors)),

@@ -28,7 +28,7 @@ from answerback.core.too_late import can_try_again
 from answerback.core.view import Control
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.push import PushDesk
+from answerback.ports.push import PushDevices
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import attribution, wording
 from answerback.presentation.responders import has_done_their_part, missing_groups
@@ -155,10 +155,10 @@ _Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamRespon
 
 
 class AskPages:
-    def __init__(self, site: Site, visitors: Visitors, desk: PushDesk | None = None) -> None:
+    def __init__(self, site: Site, visitors: Visitors, devices: PushDevices | None = None) -> None:
         self._site = site
         self._visitors = visitors
-        self._desk = desk
+        self._devices = devices
 
     def with_link_access(self, handler: _Handler) -> responses.Handler:
         """Wrap a handler of the pages that a link opens."""
@@ -193,8 +193,8 @@ class AskPages:
             return self._missing(visit)
         if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen([ask])
-            if self._desk is not None and visit.person and ask.open:
-                await self._desk.note_seen(visit.person.user_id, [ask])
+            if self._devices is not None and visit.person and ask.open:
+                await self._devices.note_seen(visit.person.user_id, [ask])
         return await self._ask_page(visit, ask)
 
     async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:

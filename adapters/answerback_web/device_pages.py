@@ -12,7 +12,7 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.person import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.agent_tokens import SignIn, SignInDesk, SignInRefusal, SignInState
+from answerback.ports.agent_tokens import AgentSignIns, SignIn, SignInRefusal, SignInState
 from answerback.presentation.sign_in_text import (
     agent_row,
     decided_text,
@@ -32,9 +32,9 @@ _ROOT: Final = "../../"
 class DevicePages(VisitorPages):
     """The handlers, for the visitors of one listener. No address holds a code: it is always typed."""
 
-    def __init__(self, site: Site, visitors: Visitors, desk: SignInDesk) -> None:
+    def __init__(self, site: Site, visitors: Visitors, sign_ins: AgentSignIns) -> None:
         super().__init__(site, visitors)
-        self._desk = desk
+        self._sign_ins = sign_ins
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes. The page itself is below its person's inbox."""
@@ -107,7 +107,7 @@ class DevicePages(VisitorPages):
         if isinstance(post, web.Response):
             return post
         if post.first("do") == "remove":
-            await self._desk.remove(post.first("agent"), self._whose(visitor))
+            await self._sign_ins.remove(post.first("agent"), self._whose(visitor))
             return responses.see_other("device")
         found = await self._decide(post, visitor)
         if isinstance(found, SignInRefusal):
@@ -123,8 +123,10 @@ class DevicePages(VisitorPages):
         decision = post.first("do")
         if decision in {"approve", "deny"}:
             is_approved = decision == "approve"
-            return await self._desk.decide(post.first("id"), visitor.person, approve=is_approved)
-        return await self._desk.look_up(post.first("code"), visitor.person)
+            return await self._sign_ins.decide(
+                post.first("id"), visitor.person, approve=is_approved
+            )
+        return await self._sign_ins.look_up(post.first("code"), visitor.person)
 
     async def _page(
         self,
@@ -135,9 +137,9 @@ class DevicePages(VisitorPages):
         error: str | None = None,
         status: int = 200,
     ) -> web.Response:
-        labels, agents = self._site.labels, await self._desk.list_for(self._whose(visitor))
+        labels, agents = self._site.labels, await self._sign_ins.list_for(self._whose(visitor))
         everyones = visitor.is_operator
-        lines = [] if asking is None else request_lines(asking, self._desk.terms(), labels)
+        lines = [] if asking is None else request_lines(asking, self._sign_ins.terms(), labels)
         rows = [(each.name, agent_row(each, labels), each.owner) for each in agents]
         body = self._site.render_template(
             "device",

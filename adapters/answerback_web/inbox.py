@@ -16,7 +16,7 @@ from answerback.core.ask import Ask, headline_of
 from answerback.core.errors import StoreError
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.push import PushDesk
+from answerback.ports.push import PushDevices
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
@@ -31,8 +31,8 @@ from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkDesk
-    from answerback.ports.agent_tokens import SignInDesk
+    from answerback.ports.account_links import LinkedAccounts
+    from answerback.ports.agent_tokens import AgentSignIns
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Inbox:
     Args:
         tokens: whether agents need tokens; the example then shows one.
         asks: the pages of asks, which are also opened within the inbox.
-        desk: where people subscribe to notifications; None if they cannot.
+        devices: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
         extensions: the pages that extensions add, to which it may link.
         links: where people link their accounts; None if only the operator does.
@@ -71,16 +71,16 @@ class Inbox:
         *,
         tokens: bool,
         asks: AskPages,
-        desk: PushDesk | None = None,
-        sign_ins: SignInDesk | None = None,
+        devices: PushDevices | None = None,
+        sign_ins: AgentSignIns | None = None,
         extensions: Sequence[ExtensionPages] = (),
-        links: LinkDesk | None = None,
+        links: LinkedAccounts | None = None,
     ) -> None:
         self._site = site
         self._asks = asks
         self._visitors = visitors
         self._tokens = tokens
-        self._desk = desk
+        self._devices = devices
         self._sign_ins, self._can_link = sign_ins, links is not None
         self._extensions = extensions
 
@@ -225,10 +225,10 @@ class Inbox:
         push, is_seen = None, HIDDEN_HEADER not in request.headers
         if is_seen:
             await self._site.note_seen(results.rows)
-        if self._desk is not None:
+        if self._devices is not None:
             if is_seen:
-                await self._desk.note_seen(visitor.person.user_id, results.rows)
-            key = await self._desk.server_key()
+                await self._devices.note_seen(visitor.person.user_id, results.rows)
+            key = await self._devices.server_key()
             push = {"key": key, "worker": worker_name(key)}
         opened, left = None, ""
         if ask_id := request.query.get("open"):

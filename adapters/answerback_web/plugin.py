@@ -168,14 +168,14 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
-        from answerback.ports.account_links import LinkDesk
-        from answerback.ports.agent_tokens import SignInDesk
-        from answerback.ports.push import PushDesk
+        from answerback.ports.account_links import LinkedAccounts
+        from answerback.ports.agent_tokens import AgentSignIns
+        from answerback.ports.push import PushDevices
         from answerback_web.adapter import WebSurface
         from answerback_web.extension_pages import ExtensionPages
         from answerback_web.proxy_identity import TrustedProxies
 
-        desk, sign_ins = host.additions.get("push"), host.additions.get("sign_ins")
+        devices, sign_ins = host.additions.get("push"), host.additions.get("sign_ins")
         links = host.additions.get("account_links")
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
@@ -191,9 +191,9 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             agents=host.agents,
             now=host.now,
             link_days=settings.link_days,
-            desk=desk if isinstance(desk, PushDesk) else None,
-            sign_ins=sign_ins if isinstance(sign_ins, SignInDesk) else None,
-            links=links if isinstance(links, LinkDesk) else None,
+            devices=devices if isinstance(devices, PushDevices) else None,
+            sign_ins=sign_ins if isinstance(sign_ins, AgentSignIns) else None,
+            links=links if isinstance(links, LinkedAccounts) else None,
             extensions=[
                 each for each in host.additions.values() if isinstance(each, ExtensionPages)
             ],

@@ -11,7 +11,7 @@ from aiohttp import web
 from answerback.core.actions import Answer
 from answerback.core.intents import Intent
 from answerback.http.service_workers import OWN_WORKER, removal_response
-from answerback.ports.push import NewSubscription, PushDesk
+from answerback.ports.push import NewSubscription, PushDevices
 from answerback.ports.surface import Acted, Actor
 from answerback_web import push_text, render, responses
 from answerback_web.site import NAME, RemovableRow, Site
@@ -48,9 +48,9 @@ def worker_name(server_key: str) -> str:
 class PushPages(VisitorPages):
     """The handlers of notifications, for the visitors of one listener."""
 
-    def __init__(self, site: Site, visitors: Visitors, desk: PushDesk) -> None:
+    def __init__(self, site: Site, visitors: Visitors, push: PushDevices) -> None:
         super().__init__(site, visitors)
-        self._desk = desk
+        self._push = push
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes. Those below an inbox are that person's."""
@@ -65,7 +65,7 @@ class PushPages(VisitorPages):
 
     async def _worker(self, request: web.Request) -> web.Response:
         """Serve the worker; one of an earlier key, or of whoever planted it, removes itself."""
-        key = await self._desk.server_key()
+        key = await self._push.server_key()
         if request.match_info["worker"] != worker_name(key):
             return removal_response()
         headers = responses.HEADERS | {"Service-Worker-Allowed": "/"}
@@ -75,7 +75,7 @@ class PushPages(VisitorPages):
 
     async def _devices(self, _request: web.Request, visitor: Visitor) -> web.Response:
         home = self._home(visitor)
-        devices = await self._desk.list_for(visitor.person.user_id)
+        devices = await self._push.list_for(visitor.person.user_id)
         you = render.visitor_line(visitor.person, self._site.labels)
         rows = [RemovableRow(each.id, each.device or each.id, each.at) for each in devices]
         body = self._site.render_template(
@@ -90,19 +90,19 @@ class PushPages(VisitorPages):
             return post
         person = visitor.person.user_id
         if post.first("do") == "remove":
-            await self._desk.unsubscribe(person, post.first("id"))
+            await self._push.unsubscribe(person, post.first("id"))
             return responses.see_other("devices")
         device = request.headers.get("User-Agent", "")
         new = NewSubscription(post.first("endpoint"), post.first("key"), post.first("auth"), device)
         credential = visitor.holder.key_hash if visitor.holder else ""
-        added = await self._desk.subscribe(person, credential, new)
+        added = await self._push.subscribe(person, credential, new)
         return web.Response(status=204 if added else 422, headers=responses.HEADERS)
 
     async def _open(self, request: web.Request, visitor: Visitor) -> web.Response:
         """Redirect to the page of an ask, if it is one of the person's: its id alone opens nothing."""
         ask = await self._site.service.get(request.match_info["ask"])
         if ask is None or not (
-            visitor.is_operator or await self._desk.is_about(visitor.person, ask)
+            visitor.is_operator or await self._push.is_about(visitor.person, ask)
         ):
             labels = self._site.labels
             return self._site.notice_page(404, labels.page_missing, root="../../../", home=None)
@@ -114,7 +114,7 @@ class PushPages(VisitorPages):
         if isinstance(post, web.Response):
             return post
         ask = await self._site.service.get(request.match_info["ask"])
-        option = push_text.denial_of(ask) if ask is not None and self._desk.rules.deny else None
+        option = push_text.denial_of(ask) if ask is not None and self._push.rules.deny else None
         if ask is None or option is None:
             return web.Response(status=409, headers=responses.HEADERS)
         person = visitor.person

@@ -28,7 +28,7 @@ from answerback.ports.push import (
     MAX_PER_PERSON,
     ComposePush,
     NewSubscription,
-    PushDesk,
+    PushDevices,
     PushRules,
     PushSubscription,
 )
@@ -59,7 +59,7 @@ _UNKNOWN: Final = SendResult(None, FAILED, "the platform cannot say who is in a 
 
 
 @dataclass
-class Pushes(Running, PushDesk):
+class Pushes(Running, PushDevices):
     """Notifies the people of one surface.
 
     Args:
@@ -91,7 +91,7 @@ class Pushes(Running, PushDesk):
 
     sends = "push."
 
-    def for_page(self, surface: str) -> PushDesk | None:
+    def for_page(self, surface: str) -> PushDevices | None:
         return self if surface == self.surface else None
 
     def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:

@@ -21,7 +21,7 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.people import AccountLink, People, account_id
 from answerback.core.person import AuthMethod, Person
-from answerback.ports.account_links import LinkDesk, StartedLink
+from answerback.ports.account_links import LinkedAccounts, StartedLink
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.ports.person_key import is_operator
@@ -43,7 +43,7 @@ def link_command(labels: Labels) -> Command:
     return Command("link", labels.link_command, "code")
 
 
-class AccountLinks(LinkDesk):
+class AccountLinks(LinkedAccounts):
     """Starts, confirms, lists and removes links, and keeps the directory of people up to date.
 
     Args:

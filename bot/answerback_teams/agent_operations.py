@@ -7,7 +7,7 @@ from aiohttp import web
 from answerback.api.operation import json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
-from answerback.ports.agent_tokens import AgentToken, SignInDesk
+from answerback.ports.agent_tokens import AgentSignIns, AgentToken
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get
 from answerback.service.people_wire import PersonBody, Timestamp, iso
 from answerback_teams.running_sign_ins import RunningSignIns
@@ -47,21 +47,23 @@ def _body(agent: AgentToken) -> ConnectedAgentBody:
 
 async def list_agents(call: ApiCall) -> web.Response:
     """``GET /v1/agents``."""
-    desk = _desk(call)
-    found = await desk.list_for(call.guest) if desk is not None else ()
+    sign_ins = _sign_ins(call)
+    found = await sign_ins.list_for(call.guest) if sign_ins is not None else ()
     return json_response({"agents": [_body(each).model_dump() for each in found]})
 
 
 async def remove_agent(call: ApiCall) -> web.Response:
     """``DELETE /v1/agents/{id}``."""
-    name, desk = call.request.match_info["id"], _desk(call)
-    removed = desk is not None and await call.run_to_completion(desk.remove(name, call.guest))
+    name, sign_ins = call.request.match_info["id"], _sign_ins(call)
+    removed = sign_ins is not None and await call.run_to_completion(
+        sign_ins.remove(name, call.guest)
+    )
     if not removed:
         raise ProblemError(404, "Not found", f"Nobody has connected an agent named {name[:100]}.")
     return await list_agents(call)
 
 
-def _desk(call: ApiCall) -> SignInDesk | None:
+def _sign_ins(call: ApiCall) -> AgentSignIns | None:
     """Return what knows the agents.
 
     Raises:
@@ -72,7 +74,7 @@ def _desk(call: ApiCall) -> SignInDesk | None:
             403, "Not for surface tokens", "Send the person's key, or a personal link's."
         )
     running = call.running(RunningSignIns)
-    return None if running is None else running.desk
+    return None if running is None else running.sign_ins
 
 
 AGENT_OPERATIONS = (

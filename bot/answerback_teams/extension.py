@@ -88,5 +88,5 @@ class AccountLinksExtension(Extension):
         from answerback_teams.running_links import RunningLinks
 
         running = RunningLinks(parts)
-        await running.desk.refresh()
+        await running.links.refresh()
         return running

@@ -12,7 +12,7 @@ from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.people import CODE_SECONDS, AccountLink, account_id
 from answerback.core.person import Person
-from answerback.ports.account_links import LinkDesk, StartedLink
+from answerback.ports.account_links import LinkedAccounts, StartedLink
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get, post
 from answerback.service.people_wire import PersonBody, Timestamp, iso, person_body
 from answerback_teams.running_links import RunningLinks
@@ -78,10 +78,10 @@ def _started_body(started: StartedLink) -> StartedLinkBody:
 
 async def list_links(call: ApiCall) -> web.Response:
     """``GET /v1/links``."""
-    desk, page = await _desk_and_page(call)
-    started = None if page is None else await desk.started(page)
+    links, page = await _links_and_page(call)
+    started = None if page is None else await links.started(page)
     found = LinkList(
-        links=tuple(map(_link_body, await desk.list_of(page))),
+        links=tuple(map(_link_body, await links.list_of(page))),
         started=None if started is None else _started_body(started),
     )
     return json_response(found.model_dump())
@@ -89,8 +89,8 @@ async def list_links(call: ApiCall) -> web.Response:
 
 async def start(call: ApiCall) -> web.Response:
     """``POST /v1/links``."""
-    desk, page = await _desk_and_page(call)
-    started = None if page is None else await desk.start(page)
+    links, page = await _links_and_page(call)
+    started = None if page is None else await links.start(page)
     if started is None:
         raise ProblemError(
             422, "Invalid request", "Say whose page with ?person=: the operator has none."
@@ -100,9 +100,9 @@ async def start(call: ApiCall) -> web.Response:
 
 async def confirm(call: ApiCall) -> web.Response:
     """``POST /v1/links/{id}``."""
-    desk, page = await _desk_and_page(call)
+    links, page = await _links_and_page(call)
     account = call.request.match_info["id"]
-    if page is None or not await call.run_to_completion(desk.confirm(page, account, mine=True)):
+    if page is None or not await call.run_to_completion(links.confirm(page, account, mine=True)):
         detail = f"{account[:100]} has not confirmed this person's code, or belongs to another."
         raise ProblemError(409, "Not linked", detail)
     return await list_links(call)
@@ -110,16 +110,16 @@ async def confirm(call: ApiCall) -> web.Response:
 
 async def remove(call: ApiCall) -> web.Response:
     """``DELETE /v1/links/{id}``."""
-    desk, page = await _desk_and_page(call)
+    links, page = await _links_and_page(call)
     account, by = call.request.match_info["id"], call.person
-    refused = page is not None and await desk.confirm(page, account, mine=False)
-    if not refused and (by is None or not await desk.remove(account, by, page)):
+    refused = page is not None and await links.confirm(page, account, mine=False)
+    if not refused and (by is None or not await links.remove(account, by, page)):
         raise ProblemError(404, "Not found", f"{account[:100]} is not linked.")
     return await list_links(call)
 
 
-async def _desk_and_page(call: ApiCall) -> tuple[LinkDesk, Person | None]:
-    """Return the desk and whose page it is about; None: everyone's, for the operator."""
+async def _links_and_page(call: ApiCall) -> tuple[LinkedAccounts, Person | None]:
+    """Return the links and whose page it is about; None: everyone's, for the operator."""
     running = call.running(RunningLinks)
     if running is None:
         raise ProblemError(404, "Not found", "The operator has not switched people_link on.")
@@ -131,14 +131,14 @@ async def _desk_and_page(call: ApiCall) -> tuple[LinkDesk, Person | None]:
     if call.guest is not None and name not in {None, call.guest.user_id}:
         raise ProblemError(403, "Not your page", "With a personal link's key, leave out person.")
     if call.guest is not None or name is None:
-        return running.desk, call.guest
+        return running.links, call.guest
     holders = await running.holders()
     found = [
         each.person for each in holders if each.person.user_id == name and not each.is_operator
     ]
     if not found:
         raise ProblemError(404, "Not found", f"{name[:100]} has no personal link.")
-    return running.desk, found[0]
+    return running.links, found[0]
 
 
 LINK_OPERATIONS = (

@@ -1,4 +1,4 @@
-"""The links between accounts in a running service: the desk, kept up to date, and the command in chats."""
+"""The links between accounts in a running service, kept up to date, and the command in chats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class RunningLinks(Running):
 
     def __init__(self, parts: ServiceParts) -> None:
         self.holders = parts.holders
-        self.desk = AccountLinks(
+        self.links = AccountLinks(
             parts.store,
             parts.clock,
             parts.people,
@@ -28,10 +28,10 @@ class RunningLinks(Running):
         return {each.person.user_id: each.key_hash for each in valid if not each.is_operator}
 
     def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        return {"account links": self.desk.run}
+        return {"account links": self.links.run}
 
     def commands(self) -> Sequence[Command]:
-        return (self.desk.command,)
+        return (self.links.command,)
 
     def for_page(self, surface: str) -> AccountLinks:
-        return self.desk
+        return self.links

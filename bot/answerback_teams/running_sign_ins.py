@@ -21,7 +21,7 @@ class RunningSignIns(Running):
     def __init__(self, parts: ServiceParts) -> None:
         self._labels = parts.configured.labels
         self._in_force = RulesInForce(build_rules(parts.configured))
-        self.desk = SignIns(
+        self.sign_ins = SignIns(
             parts.store,
             parts.clock,
             self._in_force,
@@ -31,23 +31,23 @@ class RunningSignIns(Running):
             is_taken=parts.is_agent,
         )
         self._endpoints = OAuthEndpoints(
-            self.desk, parts.clock, parts.address, parts.proxies, parts.run_to_completion
+            self.sign_ins, parts.clock, parts.address, parts.proxies, parts.run_to_completion
         )
 
     async def find_agent(self, token: str) -> KnownAgent | None:
-        return await self.desk.find_agent(token)
+        return await self.sign_ins.find_agent(token)
 
     async def token_hashes(self) -> Collection[str]:
-        return [each.token_hash for each in await self.desk.list_for(None)]
+        return [each.token_hash for each in await self.sign_ins.list_for(None)]
 
     def routes(self) -> Sequence[web.RouteDef]:
         return self._endpoints.routes()
 
     def commands(self) -> Sequence[Command]:
-        return sign_in_commands(self.desk, self._labels) if self.desk.is_open() else ()
+        return sign_in_commands(self.sign_ins, self._labels) if self.sign_ins.is_open() else ()
 
     def for_page(self, surface: str) -> SignIns:
-        return self.desk
+        return self.sign_ins
 
     def reload(self, configured: Configured) -> Callable[[], None]:
         rules = build_rules(configured)

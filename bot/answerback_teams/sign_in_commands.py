@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.labels import Labels
-from answerback.ports.agent_tokens import SignIn, SignInDesk, SignInRefusal, SignInState
+from answerback.ports.agent_tokens import AgentSignIns, SignIn, SignInRefusal, SignInState
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.presentation.sign_in_text import (
     agent_row,
@@ -27,14 +27,14 @@ def listed_commands(labels: Labels) -> tuple[Command, Command]:
     return Command(CONNECT, labels.connect_about, "code"), Command(AGENTS, labels.agents_about)
 
 
-def sign_in_commands(desk: SignInDesk, labels: Labels) -> tuple[Command, ...]:
-    commands, (connect, agents) = _Commands(desk, labels), listed_commands(labels)
+def sign_in_commands(sign_ins: AgentSignIns, labels: Labels) -> tuple[Command, ...]:
+    commands, (connect, agents) = _Commands(sign_ins, labels), listed_commands(labels)
     return connect._replace(answer=commands.connect), agents._replace(answer=commands.agents)
 
 
 class _Commands:
-    def __init__(self, desk: SignInDesk, labels: Labels) -> None:
-        self._desk, self._labels = desk, labels
+    def __init__(self, sign_ins: AgentSignIns, labels: Labels) -> None:
+        self._sign_ins, self._labels = sign_ins, labels
 
     async def connect(self, use: CommandUse) -> CommandAnswer:
         """Show who asks by a code. Only the buttons below decide: what is typed may not have been read."""
@@ -44,9 +44,9 @@ class _Commands:
         code = "".join(each for each in typed if each.isascii() and each.isalpha())
         if use.pressed and decision:
             is_approved = decision == _APPROVE
-            found = await self._desk.decide(code, use.person, approve=is_approved)
+            found = await self._sign_ins.decide(code, use.person, approve=is_approved)
         else:
-            found = await self._desk.look_up(code, use.person)
+            found = await self._sign_ins.look_up(code, use.person)
         return self._answer(code, found)
 
     def _answer(self, code: str, found: SignIn | SignInRefusal) -> CommandAnswer:
@@ -55,7 +55,7 @@ class _Commands:
             return CommandAnswer(refusal_text(found, labels))
         if found.state is not SignInState.PENDING:
             return CommandAnswer(decided_text(found, labels))
-        texts = "\n".join(request_lines(found, self._desk.terms(), labels))
+        texts = "\n".join(request_lines(found, self._sign_ins.terms(), labels))
         decisions = ((labels.approve, _APPROVE), (labels.deny, _DENY))
         buttons = [CommandButton(text, f"{CONNECT} {code} {each}") for text, each in decisions]
         return CommandAnswer(texts, tuple(buttons))
@@ -63,12 +63,12 @@ class _Commands:
     async def agents(self, use: CommandUse) -> CommandAnswer:
         """List the person's agents, each with a button that removes it."""
         what, _, suffix = use.text.partition(" ")
-        found = await self._desk.list_for(use.person)
+        found = await self._sign_ins.list_for(use.person)
         if what == _REMOVE and use.pressed:
             for agent in found:
                 if agent.name.endswith(f"-{suffix}"):
-                    await self._desk.remove(agent.name, use.person)
-            found = await self._desk.list_for(use.person)
+                    await self._sign_ins.remove(agent.name, use.person)
+            found = await self._sign_ins.list_for(use.person)
         rows = [agent_row(each, self._labels) for each in found]
         buttons = [
             CommandButton(

@@ -19,12 +19,12 @@ from answerback.core.person import AuthMethod, Person
 from answerback.http.client_address import ClientAddress
 from answerback.http.request_rates import RequestRates
 from answerback.ports.agent_tokens import (
+    AgentSignIns,
     AgentToken,
     AskingProgram,
     Redeemed,
     RulesInForce,
     SignIn,
-    SignInDesk,
     SignInRefusal,
     SignInState,
     WaitingRoom,
@@ -103,7 +103,7 @@ def _user_hash(code: str) -> str:
     return hash_of(f"user:{typed_codes.read_code(code)}")
 
 
-class SignIns(SignInDesk):
+class SignIns(AgentSignIns):
     """Connects agents and authenticates them.
 
     Args:

@@ -124,7 +124,7 @@ async def subscribed(
     worker = await coming.value
     await worker.evaluate(NOTE_WORK)
     await expect(button).to_have_attribute("aria-pressed", "true")
-    assert await page.evaluate("serverKey") == await rig.desk.server_key()
+    assert await page.evaluate("serverKey") == await rig.devices.server_key()
     yield Phone(page, worker, cdp, ids), keys
     await context.close()
 

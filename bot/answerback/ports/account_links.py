@@ -24,7 +24,7 @@ class StartedLink(NamedTuple):
 
 
 @runtime_checkable
-class LinkDesk(Protocol):
+class LinkedAccounts(Protocol):
     """Starts, confirms, lists and removes links."""
 
     async def start(self, page: Person) -> StartedLink | None:

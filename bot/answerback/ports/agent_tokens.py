@@ -175,7 +175,7 @@ class SignInRefusal(StrEnum):
 
 
 @runtime_checkable
-class SignInDesk(Protocol):
+class AgentSignIns(Protocol):
     """Where people connect agents, see which they have, and remove them."""
 
     async def look_up(self, code: str, person: Person) -> SignIn | SignInRefusal:

@@ -94,9 +94,9 @@ class Host:
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
     additions: Mapping[str, object] = field(default_factory=dict)
-    """What extensions add to this surface's pages, by their names: ``push`` is an `answerback.ports.push.PushDesk`,
-    ``sign_ins`` an `answerback.ports.agent_tokens.SignInDesk`, ``account_links`` an
-    `answerback.ports.account_links.LinkDesk`."""
+    """What extensions add to this surface's pages, by their names: ``push`` is an `answerback.ports.push.PushDevices`,
+    ``sign_ins`` an `answerback.ports.agent_tokens.AgentSignIns`, ``account_links`` an
+    `answerback.ports.account_links.LinkedAccounts`."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None

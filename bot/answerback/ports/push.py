@@ -76,7 +76,7 @@ class NewSubscription:
 
 
 @runtime_checkable
-class PushDesk(Protocol):
+class PushDevices(Protocol):
     """The subscriptions of a surface's people, as the surface sees them."""
 
     rules: PushRules

@@ -42,7 +42,7 @@ class Rig:
         self.links: dict[str, str] = {"bob": "hash of bob's key"}
         self.rules, self.people = RulesInForce(rules), people
         self.taken: list[str] = []
-        self.desk = self.another()
+        self.sign_ins = self.another()
 
     def another(self) -> SignIns:
         """Return the same in another process."""
@@ -58,22 +58,22 @@ class Rig:
         return "" if person.known is not AuthMethod.LINK else self.links.get(person.user_id)
 
     async def begin(self) -> Codes:
-        codes = await self.desk.begin(CLAUDE)
+        codes = await self.sign_ins.begin(CLAUDE)
         assert codes is not None
         return codes
 
-    async def approved(self, person: Person = ANN, *, desk: SignIns | None = None) -> Codes:
+    async def approved(self, person: Person = ANN, *, sign_ins: SignIns | None = None) -> Codes:
         """Return the codes of a sign-in that a person has approved."""
-        codes, desk = await self.begin(), desk or self.desk
-        shown = await desk.look_up(codes.user, person)
+        codes, sign_ins = await self.begin(), sign_ins or self.sign_ins
+        shown = await sign_ins.look_up(codes.user, person)
         assert isinstance(shown, SignIn), shown
-        decided = await desk.decide(shown.id, person, approve=True)
+        decided = await sign_ins.decide(shown.id, person, approve=True)
         assert isinstance(decided, SignIn), decided
         assert decided.state is SignInState.APPROVED
         return codes
 
     async def connected(self, person: Person = ANN) -> Issued:
         """Return the token of an agent that a person has connected."""
-        issued = await self.desk.poll((await self.approved(person)).device)
+        issued = await self.sign_ins.poll((await self.approved(person)).device)
         assert isinstance(issued, Issued), issued
         return issued

@@ -1,4 +1,4 @@
-"""Shared by tests of notifications: the pages with a push desk, over a real file, and a dispatcher."""
+"""Shared by tests of notifications: the pages with notifications, over a real file, and a dispatcher."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Rig:
     store: WatchedStore
     clock: ManualClock
     service: Service
-    desk: Pushes
+    devices: Pushes
     keys: dict[str, Person]
     url: str
     http: aiohttp.ClientSession
@@ -111,7 +111,7 @@ class Rig:
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
         """Drain the outbox while the context lasts; then stop at once, as if killed."""
-        sender = DeliverySender([self.desk])
+        sender = DeliverySender([self.devices])
         dispatcher = OutboxDispatcher(
             self.store.outbox,
             self.clock,
@@ -200,14 +200,14 @@ async def push_rig(
             notifying=find_notifying_surface(settings),
             stack=stack,
         )
-        desk = await PushExtension().open(parts)
-        assert isinstance(desk, Pushes)
+        devices = await PushExtension().open(parts)
+        assert isinstance(devices, Pushes)
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=frozenset({"web"}),
             routes=routes,
             hooks=hooks,
-            extensions=[desk],
+            extensions=[devices],
         )
         surface = surfaces["web"] = WebSurface(
             service,
@@ -216,10 +216,10 @@ async def push_rig(
             local_url=socket_url(bound),
             now=clock.now,
             holders=holders,
-            desk=desk,
+            devices=devices,
         )
         runner, url = await listen(surface.routes(), local=True, bound=bound)
         stack.push_async_callback(runner.cleanup)
         stack.callback(service.stop_waiting)
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        yield Rig(store, clock, service, desk, keys, url, http, chat)
+        yield Rig(store, clock, service, devices, keys, url, http, chat)

@@ -44,14 +44,14 @@ RULES = OnboardingRules(
 class Rig:
     """Pages on a public listener, behind a proxy that signs Kim in."""
 
-    desk: SignIns
+    sign_ins: SignIns
     http: aiohttp.ClientSession
     store: SqliteStore
     clock: ManualClock
     inbox: str = "/inbox/me/device"
 
     async def begin(self) -> Codes:
-        codes = await self.desk.begin(AskingProgram("Codex", "laptop", "192.0.2.1"))
+        codes = await self.sign_ins.begin(AskingProgram("Codex", "laptop", "192.0.2.1"))
         assert codes is not None
         return codes
 
@@ -81,7 +81,7 @@ async def rig_of(
     bound = bound or await bind_socket("127.0.0.1", 0, "server")
     await store.open()
     service = Service(store, clock, {}, known_surfaces=frozenset({"web"}))
-    desk = SignIns(
+    sign_ins = SignIns(
         *(store, clock, RulesInForce(RULES), service.people, {}),
         *(no_credential, lambda _name: False),
     )
@@ -93,12 +93,12 @@ async def rig_of(
         public_url=socket_url(bound),
         now=clock.now,
         holders=holders,
-        sign_ins=desk,
+        sign_ins=sign_ins,
         **more,
     )
     runner, url = await listen(surface.public_routes(), local=False, bound=bound)
     async with aiohttp.ClientSession(url) as http:
-        yield Rig(desk, http, store, clock)
+        yield Rig(sign_ins, http, store, clock)
     service.stop_waiting()
     await runner.cleanup()
     await store.close()
@@ -126,7 +126,7 @@ async def test_a_person_whom_the_proxy_names_connects_and_removes_an_agent(rig: 
     sign_in = shown.value("id") or ""
     done = await rig.post(do="approve", id=sign_in)
     assert "Approved. Codex gets its token" in done.text
-    issued = await rig.desk.poll(codes.device)
+    issued = await rig.sign_ins.poll(codes.device)
     assert isinstance(issued, Issued)
     page = await rig.get(rig.inbox)
     assert f"{issued.agent.name}: Codex on laptop, from 192.0.2.1, until " in page.text
@@ -134,7 +134,7 @@ async def test_a_person_whom_the_proxy_names_connects_and_removes_an_agent(rig: 
     assert codes.user not in page.markup
     left = await rig.post(do="remove", agent=issued.agent.name)
     assert "You have not connected any agents." in left.text
-    assert await rig.desk.find_agent(issued.token) is None
+    assert await rig.sign_ins.find_agent(issued.token) is None
 
 
 @pytest.mark.rule("ONBOARD-3")
@@ -173,7 +173,7 @@ async def test_no_other_site_decides_or_removes_in_a_persons_name(
     ):
         refused = await rig.post(headers=headers, **form)
         assert refused.status == 403
-    assert await rig.desk.poll(codes.device) == "authorization_pending"
+    assert await rig.sign_ins.poll(codes.device) == "authorization_pending"
 
 
 @pytest.mark.rule("ONBOARD-3", "ONBOARD-6")
@@ -196,7 +196,7 @@ async def test_a_denial_is_said(rig: Rig) -> None:
     shown = await rig.post(do="look_up", code=codes.user)
     done = await rig.post(do="deny", id=shown.value("id") or "")
     assert "Denied. Codex gets no token." in done.text
-    assert await rig.desk.poll(codes.device) == "access_denied"
+    assert await rig.sign_ins.poll(codes.device) == "access_denied"
 
 
 @pytest.mark.rule("ONBOARD-3")
@@ -242,7 +242,7 @@ async def test_where_nobody_can_have_an_inbox_there_is_no_door(tmp_path: Path) -
 @pytest.mark.rule("ONBOARD-3")
 async def test_the_inbox_leads_to_the_page_while_people_may_connect_agents(rig: Rig) -> None:
     assert "../inbox/me/device" in (await rig.get("/inbox/me")).links
-    rig.desk._in_force.rules = OnboardingRules()
+    rig.sign_ins._in_force.rules = OnboardingRules()
     assert "../inbox/me/device" not in (await rig.get("/inbox/me")).links
 
 

@@ -85,7 +85,7 @@ async def test_a_person_is_told_once_which_agent_asks_and_nothing_else(
         "exp": int(rig.clock.now()) + push_messages.TOKEN_SECONDS,
         "sub": str(URL(rig.url).with_scheme("https")),
     }
-    assert key == await rig.desk.server_key()
+    assert key == await rig.devices.server_key()
 
 
 @pytest.mark.rule("PUSH-3")
@@ -244,7 +244,7 @@ async def test_a_push_service_ends_a_subscription(rig: Rig, receiver: Receiver, 
         await rig.clock.advance(10.0)
         await receiver.until(1)
         await rig.idle()
-    assert await rig.desk.list_for("ann") == []
+    assert await rig.devices.list_for("ann") == []
 
 
 @pytest.mark.rule("PUSH-8")
@@ -332,7 +332,7 @@ async def test_a_process_that_is_killed_while_it_sends_loses_nothing_and_repeats
         await rig.idle()
     assert browser.read(first) == browser.read(second)
     assert first.headers["topic"] == second.headers["topic"]
-    again = DeliverySender([rig.desk])
+    again = DeliverySender([rig.devices])
     assert await again.send(row.delivery, rig.clock.now()) == SendResult(None, None)
     assert await rig.rows() == (), "its message is not stored again"
 

@@ -36,16 +36,16 @@ async def test_people_see_and_remove_their_own_devices(rig: Rig) -> None:
     for key, path in ((ANNS_KEY, "ann"), (KEY, "operator")):
         form = PushBrowser(f"https://push.example/{path}").form
         assert await rig.post(f"{rig.inbox(key)}/devices", form) == 204
-    (anns,) = await rig.desk.list_for("ann")
+    (anns,) = await rig.devices.list_for("ann")
     page = await read(rig, f"{rig.inbox()}/devices")
     assert "Firefox on a phone" in page.text
     assert page.fields == [("id", anns.id)]
     stranger = {"do": "remove", "id": anns.id}
     assert await rig.post(f"{rig.inbox(KEY)}/devices", stranger) == 303
-    assert await rig.desk.list_for("ann") == [anns]
+    assert await rig.devices.list_for("ann") == [anns]
     assert await rig.post(f"{rig.inbox()}/devices", stranger) == 303
     assert (await read(rig, f"{rig.inbox()}/devices")).fields == []
-    assert len(await rig.desk.list_for("operator")) == 1
+    assert len(await rig.devices.list_for("operator")) == 1
 
 
 @pytest.mark.rule("PUSH-2")
@@ -60,7 +60,7 @@ async def test_nothing_is_done_for_strangers_and_other_sites(rig: Rig) -> None:
             assert response.status == 403
         async with rig.http.post(f"{rig.inbox()}/{path}", json=form) as response:
             assert response.status == 415
-    assert await rig.desk.list_for("ann") == []
+    assert await rig.devices.list_for("ann") == []
 
 
 async def test_a_store_that_fails_is_said_to(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ async def test_an_installed_inbox_opens_itself(rig: Rig) -> None:
 async def test_only_the_worker_of_the_current_key_is_served_and_only_under_its_path(
     rig: Rig,
 ) -> None:
-    key = await rig.desk.server_key()
+    key = await rig.devices.server_key()
     own, other = worker_name(key), f"worker-{'0' * 16}.js"
 
     async def script(name: str) -> str:

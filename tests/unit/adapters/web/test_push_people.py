@@ -193,7 +193,7 @@ async def test_an_end_is_told_only_to_those_for_whom_the_ask_waited(
         await rig.answer(ask, by=ANN if responders != ("kim",) else KIM)
         rows = [row for row in await rig.rows() if row.delivery.type == "push.over"]
         before = len(await rig.rows())
-        await rig.desk.send(rows[0].delivery, rig.clock.now())
+        await rig.devices.send(rows[0].delivery, rig.clock.now())
         assert len(await rig.rows()) - before == expected, responders
         await forget(rig)
 

@@ -51,7 +51,7 @@ async def test_an_endpoint_inside_the_network_is_refused(
     async with push_rig(tmp_path, PushRules()) as rig:
         form = PushBrowser(endpoint).form
         assert await rig.post(f"{rig.inbox()}/devices", form) == 422, why
-        assert await rig.desk.list_for("ann") == []
+        assert await rig.devices.list_for("ann") == []
 
 
 @pytest.mark.rule("PUSH-2")
@@ -92,8 +92,8 @@ async def test_the_longest_endpoint(rig: Rig, length: int, *, taken: bool) -> No
     start = "https://push.example/"
     form = PushBrowser(start + "x" * (length - len(start))).form
     new = NewSubscription(form["endpoint"], form["key"], form["auth"], "x" * 1_000)
-    assert await rig.desk.subscribe("ann", "", new) is taken
-    for each in await rig.desk.list_for("ann"):
+    assert await rig.devices.subscribe("ann", "", new) is taken
+    for each in await rig.devices.list_for("ann"):
         assert len(each.device) == pushes.MAX_DEVICE
 
 
@@ -104,7 +104,7 @@ async def test_the_oldest_of_ten_subscriptions_makes_room(rig: Rig) -> None:
         for _again in range(2):
             assert await rig.post(f"{rig.inbox()}/devices", form) == 204
         await rig.clock.advance(1.0)
-    found = [each.endpoint for each in await rig.desk.list_for("ann")]
+    found = [each.endpoint for each in await rig.devices.list_for("ann")]
     assert found == [f"https://push.example/{n}" for n in range(1, MAX_PER_PERSON + 1)]
 
 
@@ -115,22 +115,22 @@ async def test_a_replaced_key_ends_its_subscriptions_and_the_services_own_all(
 ) -> None:
     await rig.subscribe(receiver, "/ann")
     await rig.subscribe(receiver, "/operator", key=KEY)
-    before = await rig.desk.server_key()
+    before = await rig.devices.server_key()
     operators = rig.keys.pop(KEY)
     if revoked == "ann":
         rig.keys.clear()
         rig.keys[KEY] = operators
     else:
         rig.keys.clear()
-        assert await rig.desk.list_for("ann") == []
+        assert await rig.devices.list_for("ann") == []
         rig.keys.update({"abk_another": operators, ANNS_KEY: ANN})
     left = {
         each.person
-        for each in [*await rig.desk.list_for("ann"), *await rig.desk.list_for("operator")]
+        for each in [*await rig.devices.list_for("ann"), *await rig.devices.list_for("operator")]
     }
     assert left == ({"operator"} if revoked == "ann" else set())
     assert {each.person for each in await rig.store.push.list()} == left
-    assert (await rig.desk.server_key() == before) is (revoked == "ann")
+    assert (await rig.devices.server_key() == before) is (revoked == "ann")
 
 
 async def test_a_message_for_nobody_is_dropped(rig: Rig, receiver: Receiver) -> None:
@@ -138,7 +138,7 @@ async def test_a_message_for_nobody_is_dropped(rig: Rig, receiver: Receiver) -> 
     sender = DeliverySender([])
     row = Delivery("1", "1", "push.waits", "", None, '{"ask": "ask_0", "names": ["ann"]}', 1.0)
     assert await sender.send(row, 1.0) == SendResult(None, None)
-    assert await rig.desk.send(row, 1.0) == SendResult(None, None)
+    assert await rig.devices.send(row, 1.0) == SendResult(None, None)
     assert browser.endpoint
 
 
@@ -149,7 +149,7 @@ async def test_what_was_noted_is_forgotten_when_there_is_too_much(
     await rig.subscribe(receiver)
     a, b, c = [await rig.ask("ann") for _ in range(3)]
     for asks in ([a, b], [c], [a]):
-        await rig.desk.note_seen("ann", asks)
+        await rig.devices.note_seen("ann", asks)
     assert await rig.store.drafts.get(f"push:seen:{c.id}:0.0:ann") is True
 
 

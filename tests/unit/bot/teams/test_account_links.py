@@ -37,8 +37,8 @@ DAY = 24 * 3_600.0
 
 
 @dataclass
-class Desk:
-    """A process's desk of links, with its directory."""
+class Process:
+    """A process's links, with its directory of people."""
 
     parts: Parts
     people: People = field(default_factory=lambda: People(CONFIGURED))
@@ -83,17 +83,17 @@ class Desk:
 
 
 @pytest.fixture
-def desk(parts: Parts) -> Desk:
-    return Desk(parts)
+def process(parts: Parts) -> Process:
+    return Process(parts)
 
 
 @pytest.mark.rule("LINK-1", "LINK-7")
 async def test_both_sides_confirm_in_words(
-    desk: Desk, caplog: pytest.LogCaptureFixture, snapshot: SnapshotAssertion
+    process: Process, caplog: pytest.LogCaptureFixture, snapshot: SnapshotAssertion
 ) -> None:
     caplog.set_level(logging.INFO)
-    code = await desk.started()
-    shown = await desk.use(f" {code.lower().replace('-', '')}".strip())
+    code = await process.started()
+    shown = await process.use(f" {code.lower().replace('-', '')}".strip())
     assert "Whoever opens Ann's personal link can then answer as you." in shown.text
     assert (
         shown._replace(
@@ -103,119 +103,121 @@ async def test_both_sides_confirm_in_words(
         )
         == snapshot
     )
-    started = await desk.links.started(ANN)
+    started = await process.links.started(ANN)
     assert started is not None
     assert not started.agreed
-    assert not await desk.links.confirm(ANN, "chat:U012", mine=True), "they have not agreed"
-    await desk.use(f"{code} yes", pressed=True)
-    assert desk.people.name_of(IN_CHAT) is None
-    assert not await desk.links.confirm(ANN, "chat:U666", mine=True), "somebody else"
-    assert not await desk.links.confirm(BOB, "chat:U012", mine=True), "somebody else's page"
-    assert await desk.links.confirm(ANN, "chat:U012", mine=True)
-    assert desk.people.name_of(IN_CHAT) == desk.people.name_of(ANN) == "web:ann"
-    assert not await desk.links.confirm(ANN, "chat:U012", mine=True), "it is done"
+    assert not await process.links.confirm(ANN, "chat:U012", mine=True), "they have not agreed"
+    await process.use(f"{code} yes", pressed=True)
+    assert process.people.name_of(IN_CHAT) is None
+    assert not await process.links.confirm(ANN, "chat:U666", mine=True), "somebody else"
+    assert not await process.links.confirm(BOB, "chat:U012", mine=True), "somebody else's page"
+    assert await process.links.confirm(ANN, "chat:U012", mine=True)
+    assert process.people.name_of(IN_CHAT) == process.people.name_of(ANN) == "web:ann"
+    assert not await process.links.confirm(ANN, "chat:U012", mine=True), "it is done"
     assert [r.action for r in caplog.records if hasattr(r, "action")] == [
         "link_started",
         "account_linked",
     ]
-    [link] = await desk.links.list_of(ANN)
-    assert (link.id, link.page, link.at) == ("chat:U012", ANN, desk.parts.clock.now())
+    [link] = await process.links.list_of(ANN)
+    assert (link.id, link.page, link.at) == ("chat:U012", ANN, process.parts.clock.now())
 
 
 @pytest.mark.rule("LINK-1")
-async def test_who_is_signed_in_by_a_proxy_is_named_as_such(desk: Desk) -> None:
-    shown = await desk.use(await desk.started(BOB))
+async def test_who_is_signed_in_by_a_proxy_is_named_as_such(process: Process) -> None:
+    shown = await process.use(await process.started(BOB))
     assert "Whoever signs in as bob@example.com can then answer as you." in shown.text
 
 
 @pytest.mark.rule("LINK-2")
 @pytest.mark.parametrize("line", ["{code} yes", "{code}  yes", "{code} YES", "{code} no"])
-async def test_nobody_is_lured_to_confirm_by_typing(desk: Desk, line: str) -> None:
+async def test_nobody_is_lured_to_confirm_by_typing(process: Process, line: str) -> None:
     """A line that somebody sends around, to be typed or pasted, only shows what it would do."""
-    code = await desk.started(Person(surface="web", user_id="eve", known=AuthMethod.LINK))
-    shown = await desk.use(line.format(code=code))
+    code = await process.started(Person(surface="web", user_id="eve", known=AuthMethod.LINK))
+    shown = await process.use(line.format(code=code))
     assert [each.label for each in shown.buttons] == ["Yes, eve is me", LABELS.cancel]
     assert "If someone gave it to you, cancel" in shown.text
 
 
 @pytest.mark.rule("LINK-2")
 async def test_a_code_that_was_overheard_links_nothing_that_its_owner_does_not_confirm(
-    desk: Desk,
+    process: Process,
 ) -> None:
-    code = await desk.agreed(ANN, OTHER)
-    assert await desk.use(code) == CommandAnswer(LABELS.link_bad_code), "it is used"
-    started = await desk.links.started(ANN)
+    code = await process.agreed(ANN, OTHER)
+    assert await process.use(code) == CommandAnswer(LABELS.link_bad_code), "it is used"
+    started = await process.links.started(ANN)
     assert started is not None
     assert started.typed_by == OTHER
-    assert await desk.links.confirm(ANN, "chat:U666", mine=False)
-    assert await desk.links.started(ANN) is None
-    assert desk.people.name_of(OTHER) is None
-    assert await desk.use(f"{code} yes", OTHER, pressed=True) == CommandAnswer(LABELS.link_bad_code)
+    assert await process.links.confirm(ANN, "chat:U666", mine=False)
+    assert await process.links.started(ANN) is None
+    assert process.people.name_of(OTHER) is None
+    assert await process.use(f"{code} yes", OTHER, pressed=True) == CommandAnswer(
+        LABELS.link_bad_code
+    )
 
 
 @pytest.mark.rule("LINK-2")
-async def test_whoever_typed_the_code_can_cancel_and_nobody_else(desk: Desk) -> None:
-    code = await desk.agreed()
-    await desk.use(f"{code} no", OTHER, pressed=True)
-    assert await desk.links.started(ANN) is not None
-    assert (await desk.use(f"{code} no", pressed=True)).text == LABELS.link_cancelled
-    assert await desk.links.started(ANN) is None
+async def test_whoever_typed_the_code_can_cancel_and_nobody_else(process: Process) -> None:
+    code = await process.agreed()
+    await process.use(f"{code} no", OTHER, pressed=True)
+    assert await process.links.started(ANN) is not None
+    assert (await process.use(f"{code} no", pressed=True)).text == LABELS.link_cancelled
+    assert await process.links.started(ANN) is None
 
 
 @pytest.mark.rule("LINK-3")
-async def test_it_takes_no_account_from_anybody(desk: Desk) -> None:
-    await desk.linked()
+async def test_it_takes_no_account_from_anybody(process: Process) -> None:
+    await process.linked()
     for taken in (IN_CHAT, Person(surface="chat", user_id="U300")):
-        answer = await desk.use(await desk.started(BOB), taken)
+        answer = await process.use(await process.started(BOB), taken)
         assert answer == CommandAnswer(LABELS.link_taken)
-    await desk.agreed(BOB, OTHER)
-    desk.people.update_from(People({"dora": ("chat:U666",)}))
-    assert not await desk.links.confirm(BOB, "chat:U666", mine=True), "the file has it since"
-    assert desk.people.name_of(OTHER) == "dora"
-    desk.people.update_from(People({"dora": ("chat:U012",)}))
-    assert desk.people.name_of(IN_CHAT) == "dora", "the file takes precedence"
-    assert not desk.people.is_same(IN_CHAT, ANN)
+    await process.agreed(BOB, OTHER)
+    process.people.update_from(People({"dora": ("chat:U666",)}))
+    assert not await process.links.confirm(BOB, "chat:U666", mine=True), "the file has it since"
+    assert process.people.name_of(OTHER) == "dora"
+    process.people.update_from(People({"dora": ("chat:U012",)}))
+    assert process.people.name_of(IN_CHAT) == "dora", "the file takes precedence"
+    assert not process.people.is_same(IN_CHAT, ANN)
 
 
 @pytest.mark.rule("LINK-3")
-async def test_a_person_of_the_file_links_a_further_account(desk: Desk) -> None:
+async def test_a_person_of_the_file_links_a_further_account(process: Process) -> None:
     carl = Person(surface="web", user_id="carl", known=AuthMethod.PROXY)
-    await desk.linked(carl)
-    assert desk.people.name_of(IN_CHAT) == "carl"
-    assert desk.people.ids_on("carl", "chat") == ("U300", "U012")
+    await process.linked(carl)
+    assert process.people.name_of(IN_CHAT) == "carl"
+    assert process.people.ids_on("carl", "chat") == ("U300", "U012")
 
 
 @pytest.mark.rule("LINK-4")
-async def test_wrong_codes_are_limited_for_each_account(desk: Desk) -> None:
-    code = await desk.started()
+async def test_wrong_codes_are_limited_for_each_account(process: Process) -> None:
+    code = await process.started()
     for _ in range(5):
-        assert await desk.use("BBBB-BBBB", OTHER) == CommandAnswer(LABELS.link_bad_code)
-    assert await desk.use(code, OTHER) == CommandAnswer(LABELS.link_too_many)
-    await desk.parts.clock.set(-600)
-    assert await desk.use(code, OTHER) == CommandAnswer(LABELS.link_too_many), "the clock"
-    await desk.parts.clock.set(600)
-    assert (await desk.use(code)).buttons, "others may type it"
-    await desk.parts.clock.advance(3_601)
-    assert await desk.use("nothing", OTHER) == CommandAnswer(LABELS.link_bad_code)
+        assert await process.use("BBBB-BBBB", OTHER) == CommandAnswer(LABELS.link_bad_code)
+    assert await process.use(code, OTHER) == CommandAnswer(LABELS.link_too_many)
+    await process.parts.clock.set(-600)
+    assert await process.use(code, OTHER) == CommandAnswer(LABELS.link_too_many), "the clock"
+    await process.parts.clock.set(600)
+    assert (await process.use(code)).buttons, "others may type it"
+    await process.parts.clock.advance(3_601)
+    assert await process.use("nothing", OTHER) == CommandAnswer(LABELS.link_bad_code)
 
 
 @pytest.mark.rule("LINK-4")
 @pytest.mark.parametrize("seconds", [901, -1])
 async def test_a_code_ends_with_its_time_or_when_the_clock_is_set_back(
-    desk: Desk, seconds: float
+    process: Process, seconds: float
 ) -> None:
-    code = await desk.agreed()
-    await desk.parts.clock.set(seconds)
-    assert await desk.use(code) == CommandAnswer(LABELS.link_bad_code)
-    assert not await desk.links.confirm(ANN, "chat:U012", mine=True)
-    assert await desk.links.started(ANN) is None
+    code = await process.agreed()
+    await process.parts.clock.set(seconds)
+    assert await process.use(code) == CommandAnswer(LABELS.link_bad_code)
+    assert not await process.links.confirm(ANN, "chat:U012", mine=True)
+    assert await process.links.started(ANN) is None
 
 
 @pytest.mark.rule("LINK-4")
 async def test_no_code_is_shown_before_it_can_be_typed(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save, saved = desk.parts.store.drafts.save, 0
+    save, saved = process.parts.store.drafts.save, 0
 
     async def fail_after_one(key: str, value: JsonValue, at: float) -> None:
         nonlocal saved
@@ -224,66 +226,66 @@ async def test_no_code_is_shown_before_it_can_be_typed(
             raise StoreError("the disk is full")
         await save(key, value, at)
 
-    monkeypatch.setattr(desk.parts.store.drafts, "save", fail_after_one)
+    monkeypatch.setattr(process.parts.store.drafts, "save", fail_after_one)
     with pytest.raises(StoreError):
-        await desk.started()
-    assert await desk.links.started(ANN) is None
+        await process.started()
+    assert await process.links.started(ANN) is None
 
 
 @pytest.mark.rule("LINK-4")
-async def test_a_new_code_replaces_the_one_before(desk: Desk) -> None:
-    old, new = await desk.started(), await desk.started()
-    assert await desk.use(old) == CommandAnswer(LABELS.link_bad_code)
-    assert (await desk.use(new)).buttons
+async def test_a_new_code_replaces_the_one_before(process: Process) -> None:
+    old, new = await process.started(), await process.started()
+    assert await process.use(old) == CommandAnswer(LABELS.link_bad_code)
+    assert (await process.use(new)).buttons
 
 
 @pytest.mark.rule("LINK-1")
-async def test_whoever_is_nobody_in_particular_links_nothing(desk: Desk) -> None:
+async def test_whoever_is_nobody_in_particular_links_nothing(process: Process) -> None:
     for nobody in (operator("web"), Person(surface="web", user_id="x"), IN_CHAT):
-        assert await desk.links.start(nobody) is None
+        assert await process.links.start(nobody) is None
 
 
 @pytest.mark.rule("LINK-8")
-async def test_two_processes_link_one_account_once(desk: Desk, parts: Parts) -> None:
-    other = Desk(parts)
-    await desk.agreed(ANN)
+async def test_two_processes_link_one_account_once(process: Process, parts: Parts) -> None:
+    other = Process(parts)
+    await process.agreed(ANN)
     await other.agreed(BOB)
     linked = await asyncio.gather(
-        desk.links.confirm(ANN, "chat:U012", mine=True),
+        process.links.confirm(ANN, "chat:U012", mine=True),
         other.links.confirm(BOB, "chat:U012", mine=True),
     )
     assert sorted(linked) == [False, True]
-    for each in (desk, other):
+    for each in (process, other):
         await each.links.refresh()
         name = "web:ann" if linked[0] else "web:bob@example.com"
         assert each.people.name_of(IN_CHAT) == name
 
 
 @pytest.mark.rule("LINK-5")
-async def test_a_link_ends_with_the_personal_link_that_it_was_made_with(desk: Desk) -> None:
-    await desk.linked()
+async def test_a_link_ends_with_the_personal_link_that_it_was_made_with(process: Process) -> None:
+    await process.linked()
     for keys in ({}, {"ann": "sha256:9"}):
-        desk.keys = keys
-        await desk.links.refresh()
-        assert desk.people.name_of(IN_CHAT) is None, "another person may have this name"
-    await desk.linked(BOB)
-    assert desk.people.name_of(IN_CHAT) == "web:bob@example.com"
-    assert desk.people.may_be_same(IN_CHAT, ANN)
+        process.keys = keys
+        await process.links.refresh()
+        assert process.people.name_of(IN_CHAT) is None, "another person may have this name"
+    await process.linked(BOB)
+    assert process.people.name_of(IN_CHAT) == "web:bob@example.com"
+    assert process.people.may_be_same(IN_CHAT, ANN)
 
 
 @pytest.mark.rule("LINK-5")
-async def test_a_person_removes_their_own_links_and_the_operator_any(desk: Desk) -> None:
-    await desk.linked()
-    assert not await desk.links.remove("chat:U012", BOB, BOB)
-    assert not await desk.links.remove("chat:U1", ANN, ANN)
-    assert await desk.links.remove("chat:U012", ANN, ANN)
-    assert (desk.people.name_of(IN_CHAT), await desk.links.list_of(None)) == (None, [])
-    await desk.linked(BOB)
+async def test_a_person_removes_their_own_links_and_the_operator_any(process: Process) -> None:
+    await process.linked()
+    assert not await process.links.remove("chat:U012", BOB, BOB)
+    assert not await process.links.remove("chat:U1", ANN, ANN)
+    assert await process.links.remove("chat:U012", ANN, ANN)
+    assert (process.people.name_of(IN_CHAT), await process.links.list_of(None)) == (None, [])
+    await process.linked(BOB)
     removed = await asyncio.gather(
-        *(desk.links.remove("chat:U012", operator("web"), None) for _ in range(2))
+        *(process.links.remove("chat:U012", operator("web"), None) for _ in range(2))
     )
     assert sorted(removed) == [False, True], "removed at the same time"
-    assert desk.people.name_of(IN_CHAT) is None
+    assert process.people.name_of(IN_CHAT) is None
 
 
 async def act(service: Service, ask: Ask, who: Person, value: bool | None = None) -> str:
@@ -304,46 +306,48 @@ CARL = Person(surface="chat", user_id="U300")
 
 
 @pytest.mark.rule("LINK-6", "PEOPLE-4")
-async def test_a_linked_page_answers_as_the_account_until_the_link_is_removed(desk: Desk) -> None:
-    service = desk.service()
+async def test_a_linked_page_answers_as_the_account_until_the_link_is_removed(
+    process: Process,
+) -> None:
+    service = process.service()
     first, second = await submitted(service), await submitted(service)
     assert await act(service, first, ANN, True) == refusals.NOT_IN_DIRECTORY.code
-    await desk.linked()
+    await process.linked()
     waiting = await service.list_waiting_for(Actor(ANN), None, 9)
     assert [ask.id for ask in waiting.rows] == [first.id, second.id]
     assert await act(service, first, ANN, True) == Status.ANSWERED
     assert [ask.id for ask in await service.list_answered_by(IN_CHAT, 9)] == [first.id]
-    await desk.links.remove("chat:U012", ANN, ANN)
+    await process.links.remove("chat:U012", ANN, ANN)
     assert await act(service, second, ANN, True) == refusals.NOT_IN_DIRECTORY.code
     assert (await service.list_waiting_for(Actor(ANN), None, 9)).rows == ()
 
 
 @pytest.mark.rule("LINK-6")
-async def test_a_linked_account_confirms_nothing_for_a_day(desk: Desk) -> None:
+async def test_a_linked_account_confirms_nothing_for_a_day(process: Process) -> None:
     """From either side; the page itself and other accounts confirm as before."""
-    service = desk.service(confirmations=1)
-    await desk.linked()
+    service = process.service(confirmations=1)
+    await process.linked()
     ask = await submitted(service)
     await act(service, ask, CARL, True)
     for who in (IN_CHAT, ANN):
         assert await act(service, ask, who) == refusals.LINKED_RECENTLY.code
-    await desk.parts.clock.set(-7 * DAY)
+    await process.parts.clock.set(-7 * DAY)
     assert await act(service, ask, ANN) == refusals.LINKED_RECENTLY.code, "the clock"
-    await desk.parts.clock.set(7 * DAY)
-    await desk.parts.clock.advance(DAY - 1)
+    await process.parts.clock.set(7 * DAY)
+    await process.parts.clock.advance(DAY - 1)
     assert await act(service, ask, IN_CHAT) == refusals.LINKED_RECENTLY.code
-    await desk.parts.clock.advance(1)
+    await process.parts.clock.advance(1)
     assert await act(service, ask, ANN) == Status.ANSWERED
 
 
 @pytest.mark.rule("LINK-6")
-async def test_a_recent_link_lends_nobody_a_confirmation_elsewhere(desk: Desk) -> None:
+async def test_a_recent_link_lends_nobody_a_confirmation_elsewhere(process: Process) -> None:
     """An account linked just now does not confirm where an older account of the same page may."""
-    service = desk.service(confirmations=1)
-    await desk.linked()
-    await desk.parts.clock.advance(2 * DAY)
+    service = process.service(confirmations=1)
+    await process.linked()
+    await process.parts.clock.advance(2 * DAY)
     elsewhere = Person(surface="discord", user_id="9")
-    await desk.linked(ANN, elsewhere)
+    await process.linked(ANN, elsewhere)
     ask = await submitted(service)
     await act(service, ask, CARL, True)
     assert await act(service, ask, elsewhere) == refusals.LINKED_RECENTLY.code
@@ -354,31 +358,31 @@ async def test_a_recent_link_lends_nobody_a_confirmation_elsewhere(desk: Desk) -
 @pytest.mark.parametrize("removed", [False, True])
 @pytest.mark.parametrize("passed", [0.0, 2 * DAY])
 async def test_one_human_being_with_two_accounts_confirms_nothing_of_their_own(
-    desk: Desk, removed: bool, passed: float
+    process: Process, removed: bool, passed: float
 ) -> None:
     """Neither within the day nor later, nor after the link was removed while the confirmation waits."""
-    service = desk.service(confirmations=1, responders=["U012", "U666", "U300"])
-    await desk.linked(ANN, IN_CHAT)
-    await desk.linked(ANN, OTHER)
-    await desk.parts.clock.advance(passed)
+    service = process.service(confirmations=1, responders=["U012", "U666", "U300"])
+    await process.linked(ANN, IN_CHAT)
+    await process.linked(ANN, OTHER)
+    await process.parts.clock.advance(passed)
     ask = await submitted(service)
     assert await act(service, ask, IN_CHAT, True) == Status.OPEN
     if removed:
         for account in ("chat:U012", "chat:U666"):
-            await desk.links.remove(account, ANN, ANN)
+            await process.links.remove(account, ANN, ANN)
     assert await act(service, ask, OTHER) == refusals.ALREADY_ANSWERED.code
     assert await act(service, ask, CARL) == Status.ANSWERED
 
 
 @pytest.mark.rule("LINK-6")
-async def test_a_recent_link_tells_nobody_apart(desk: Desk) -> None:
+async def test_a_recent_link_tells_nobody_apart(process: Process) -> None:
     """An answer of an account that was only just linked to a second page is not another person's."""
     web = {"to": "chat:C1", "responders": ["U012", "carl", "U300"], "confirmations": 1}
-    service = desk.service(**web)
+    service = process.service(**web)
     discord = Person(surface="discord", user_id="9")
-    await desk.linked(ANN, IN_CHAT)
-    people = desk.people
-    now = desk.parts.clock.now()
+    await process.linked(ANN, IN_CHAT)
+    people = process.people
+    now = process.parts.clock.now()
     assert not people.is_different(Person(surface="web", user_id="carl"), IN_CHAT, now)
     assert people.is_different(Person(surface="web", user_id="carl"), IN_CHAT, now + DAY)
     assert not people.is_different(discord, IN_CHAT, now + DAY)
@@ -386,12 +390,14 @@ async def test_a_recent_link_tells_nobody_apart(desk: Desk) -> None:
 
 
 @pytest.mark.rule("LINK-6")
-async def test_the_agents_owner_does_not_confirm_by_an_account_that_was_theirs(desk: Desk) -> None:
+async def test_the_agents_owner_does_not_confirm_by_an_account_that_was_theirs(
+    process: Process,
+) -> None:
     carl = Person(surface="web", user_id="carl", known=AuthMethod.PROXY)
-    await desk.linked(carl, IN_CHAT)
-    await desk.links.remove("chat:U012", carl, carl)
+    await process.linked(carl, IN_CHAT)
+    await process.links.remove("chat:U012", carl, carl)
     rule = ConfirmationRule(due=1, requester="carl")
-    done = confirm(rule, (), (), Vote(by=IN_CHAT, at=desk.parts.clock.now()), desk.people)
+    done = confirm(rule, (), (), Vote(by=IN_CHAT, at=process.parts.clock.now()), process.people)
     assert done is refusals.REQUESTER
 
 

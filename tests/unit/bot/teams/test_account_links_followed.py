@@ -11,16 +11,16 @@ from answerback.core.errors import StoreError
 from answerback.core.people import AccountLink
 from tests.unit.bot.api.conftest import until
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.teams.test_account_links import ANN, IN_CHAT, Desk
+from tests.unit.bot.teams.test_account_links import ANN, IN_CHAT, Process
 
 
 @pytest.mark.rule("LINK-8")
 async def test_another_process_takes_links_up_and_a_restart_keeps_them(
     parts: Parts,
 ) -> None:
-    desk, other = Desk(parts), Desk(parts)
+    process, other = Process(parts), Process(parts)
     following = asyncio.create_task(other.links.run())
-    await desk.linked()
+    await process.linked()
 
     async def is_known() -> bool:
         return other.people.name_of(IN_CHAT) is not None
@@ -29,7 +29,7 @@ async def test_another_process_takes_links_up_and_a_restart_keeps_them(
         return other.people.name_of(IN_CHAT) is None
 
     await until(is_known)
-    assert await desk.links.remove("chat:U012", ANN, ANN)
+    assert await process.links.remove("chat:U012", ANN, ANN)
     await until(is_unknown)
     following.cancel()
 
@@ -38,8 +38,8 @@ async def test_another_process_takes_links_up_and_a_restart_keeps_them(
 async def test_links_that_cannot_be_read_are_reported_once_and_read_later(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk, other, tries = Desk(parts), Desk(parts), 0
-    await desk.linked()
+    process, other, tries = Process(parts), Process(parts), 0
+    await process.linked()
     read = parts.store.links.list
 
     async def fails_twice() -> Sequence[AccountLink]:

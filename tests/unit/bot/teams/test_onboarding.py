@@ -99,15 +99,15 @@ async def test_routes_and_who_may_connect_agents_are_reloaded(tmp_path: Path) ->
         assert reloader.update_from(first.model_validate(new)) == []
         routes = reloader.routes
         assert (routes.default, sorted(routes.by_name)) == ("ops", ["mine", "ops", "team"])
-        assert running.desk.is_open()
-        assert running.desk.terms() == (90, "ops")
+        assert running.sign_ins.is_open()
+        assert running.sign_ins.terms() == (90, "ops")
         wrong = {**own, "onboarding": {"owners": ["U1"], "route": "mine"}, "routes": CHAT}
         with pytest.raises(ConfigError, match="write SURFACE:U1"):
             reloader.update_from(first.model_validate(wrong))
-        assert running.desk.terms() == (90, "ops"), "nothing has changed"
+        assert running.sign_ins.terms() == (90, "ops"), "nothing has changed"
         agents = {"ci": {"token_hash": hash_of("ci")}}
         assert reloader.update_from(first.model_validate({**own, "agents": agents})) == []
-        assert not running.desk.is_open(), "what people have connected is refused from now on"
+        assert not running.sign_ins.is_open(), "what people have connected is refused from now on"
         assert reloader.update_from(first.model_validate(own)) == ["agents"]
         assert reloader.tokens.required
 

@@ -25,7 +25,7 @@ def rig(parts: Parts) -> Rig:
 
 @pytest.fixture
 def commands(rig: Rig) -> Commands:
-    return Commands(sign_in_commands(rig.desk, ENGLISH), ENGLISH)
+    return Commands(sign_in_commands(rig.sign_ins, ENGLISH), ENGLISH)
 
 
 async def press(commands: Commands, answer: CommandAnswer, label: str) -> CommandAnswer:
@@ -50,7 +50,7 @@ async def test_a_person_connects_lists_and_removes_an_agent_in_a_chat(
     assert "If someone sent you this code, deny it" in asked.text
     done = await press(commands, asked, "Approve")
     assert (done.text.startswith("Approved. Claude Code"), done.buttons) == (True, ())
-    issued = await rig.desk.poll(codes.device)
+    issued = await rig.sign_ins.poll(codes.device)
     assert isinstance(issued, Issued)
     listed = await commands.run(CY, "agents")
     assert listed.text.startswith(f"{issued.agent.name}: Claude Code on laptop")
@@ -58,7 +58,7 @@ async def test_a_person_connects_lists_and_removes_an_agent_in_a_chat(
     assert typed == listed, "typing what a button sends removes nothing"
     left = await press(commands, listed, "Remove")
     assert left == CommandAnswer("You have not connected any agents.")
-    assert await rig.desk.find_agent(issued.token) is None
+    assert await rig.sign_ins.find_agent(issued.token) is None
     again = await commands.run(CY, listed.buttons[0].command, pressed=True)
     assert again.text == "You have not connected any agents."
 
@@ -68,7 +68,7 @@ async def test_what_somebody_is_lured_to_type_decides_nothing(rig: Rig, commands
     codes, asked = await shown(rig, commands)
     for _ in range(2):
         assert await commands.run(CY, asked.buttons[0].command) == asked
-        assert await rig.desk.poll(codes.device) in {
+        assert await rig.sign_ins.poll(codes.device) in {
             PollError.AUTHORIZATION_PENDING,
             PollError.SLOW_DOWN,
         }
@@ -80,7 +80,7 @@ async def test_a_denial_and_refusals_are_said(rig: Rig, commands: Commands) -> N
     refused = await commands.run(EVE, f"connect {codes.user}")
     assert (refused.text.startswith("You may not connect agents"), refused.buttons) == (True, ())
     assert (await press(commands, asked, "Deny")).text == "Denied. Claude Code gets no token."
-    assert await rig.desk.poll(codes.device) is PollError.ACCESS_DENIED
+    assert await rig.sign_ins.poll(codes.device) is PollError.ACCESS_DENIED
     odd = await commands.run(CY, f"connect {codes.user}", pressed=True)
     assert odd.text.startswith("No program is waiting for this code")
 
@@ -102,7 +102,7 @@ async def test_the_agent_that_is_removed_is_the_one_beside_the_button(
 ) -> None:
     for _ in range(2):
         await rig.connected(CY)
-    first, second = await rig.desk.list_for(CY)
+    first, second = await rig.sign_ins.list_for(CY)
     listed = await commands.run(CY, "agents")
     left = await commands.run(CY, listed.buttons[1].command, pressed=True)
     assert first.name in left.text

@@ -33,21 +33,21 @@ def rig(parts: Parts) -> Rig:
 @pytest.mark.rule("ONBOARD-4")
 async def test_a_person_approves_by_the_code_and_the_program_gets_a_token_once(rig: Rig) -> None:
     codes = await rig.begin()
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
     typed = f" {codes.user.lower().replace('-', '')} "
-    shown = await rig.desk.look_up(typed, ANN)
+    shown = await rig.sign_ins.look_up(typed, ANN)
     assert isinstance(shown, SignIn)
     assert (shown.asked_by, shown.state) == (CLAUDE, SignInState.PENDING)
     await rig.clock.advance(5)
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
-    decided = await rig.desk.decide(shown.id, ANN, approve=True)
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+    decided = await rig.sign_ins.decide(shown.id, ANN, approve=True)
     assert isinstance(decided, SignIn)
-    assert await rig.desk.decide(shown.id, ANN, approve=False) == decided, "pressed twice"
+    assert await rig.sign_ins.decide(shown.id, ANN, approve=False) == decided, "pressed twice"
     await rig.clock.advance(5)
-    issued = await rig.desk.poll(codes.device)
+    issued = await rig.sign_ins.poll(codes.device)
     assert isinstance(issued, Issued)
-    assert await rig.desk.poll(codes.device) is PollError.INVALID_GRANT
-    agent = await rig.desk.find_agent(issued.token)
+    assert await rig.sign_ins.poll(codes.device) is PollError.INVALID_GRANT
+    agent = await rig.sign_ins.find_agent(issued.token)
     assert agent == KnownAgent(
         name=issued.agent.name,
         routes=("team",),
@@ -68,57 +68,61 @@ async def test_codes_are_long_short_lived_and_without_look_alikes(rig: Rig) -> N
     assert codes.user not in repr(stored)
     assert codes.device not in repr(stored)
     await rig.clock.advance(CODE_SECONDS)
-    assert await rig.desk.poll(codes.device) is PollError.EXPIRED_TOKEN
-    assert await rig.desk.look_up(codes.user, ANN) is SignInRefusal.UNKNOWN
+    assert await rig.sign_ins.poll(codes.device) is PollError.EXPIRED_TOKEN
+    assert await rig.sign_ins.look_up(codes.user, ANN) is SignInRefusal.UNKNOWN
 
 
 @pytest.mark.rule("ONBOARD-4")
 async def test_nobody_gets_a_token_with_the_code_that_people_see(rig: Rig) -> None:
     codes = await rig.approved()
     for guess in (codes.user, codes.user.replace("-", ""), "sign_in_1", ""):
-        assert await rig.desk.poll(guess) is PollError.INVALID_GRANT
+        assert await rig.sign_ins.poll(guess) is PollError.INVALID_GRANT
     shown = await rig.store.agent_tokens.find_sign_in(module._user_hash(codes.user))
     assert shown is not None
-    assert await rig.desk.poll(shown.id) is PollError.INVALID_GRANT
+    assert await rig.sign_ins.poll(shown.id) is PollError.INVALID_GRANT
 
 
 @pytest.mark.rule("ONBOARD-4")
 async def test_a_program_that_polls_too_fast_waits_longer_each_time(rig: Rig) -> None:
     codes = await rig.begin()
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
     await rig.clock.advance(4)
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING, (
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING, (
         "only a little early"
     )
     await rig.clock.advance(3)
-    assert await rig.desk.poll(codes.device) is PollError.SLOW_DOWN
+    assert await rig.sign_ins.poll(codes.device) is PollError.SLOW_DOWN
     await rig.clock.advance(5)
-    assert await rig.desk.poll(codes.device) is PollError.SLOW_DOWN, "ten seconds now"
+    assert await rig.sign_ins.poll(codes.device) is PollError.SLOW_DOWN, "ten seconds now"
     await rig.clock.advance(15)
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
     for _ in range(20):
-        assert await rig.desk.poll(codes.device) is PollError.SLOW_DOWN
+        assert await rig.sign_ins.poll(codes.device) is PollError.SLOW_DOWN
     await rig.clock.advance(60)
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING, "at most a minute"
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING, (
+        "at most a minute"
+    )
 
 
 @pytest.mark.rule("ONBOARD-4")
 async def test_a_denial_is_final(rig: Rig) -> None:
     codes = await rig.begin()
-    shown = await rig.desk.look_up(codes.user, ANN)
+    shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
-    await rig.desk.decide(shown.id, ANN, approve=False)
-    assert await rig.desk.poll(codes.device) is PollError.ACCESS_DENIED
-    assert await rig.desk.look_up(codes.user, ANN) is SignInRefusal.UNKNOWN
-    assert await rig.desk.poll(codes.device) is PollError.ACCESS_DENIED
+    await rig.sign_ins.decide(shown.id, ANN, approve=False)
+    assert await rig.sign_ins.poll(codes.device) is PollError.ACCESS_DENIED
+    assert await rig.sign_ins.look_up(codes.user, ANN) is SignInRefusal.UNKNOWN
+    assert await rig.sign_ins.poll(codes.device) is PollError.ACCESS_DENIED
 
 
 @pytest.mark.rule("ONBOARD-5")
 async def test_of_two_processes_one_exchanges_an_approved_code(rig: Rig) -> None:
-    codes = await rig.approved(desk=rig.another())
-    results = await asyncio.gather(*(each.poll(codes.device) for each in (rig.desk, rig.another())))
+    codes = await rig.approved(sign_ins=rig.another())
+    results = await asyncio.gather(
+        *(each.poll(codes.device) for each in (rig.sign_ins, rig.another()))
+    )
     assert len([each for each in results if isinstance(each, Issued)]) == 1
-    assert len(await rig.desk.list_for(None)) == 1
+    assert len(await rig.sign_ins.list_for(None)) == 1
 
 
 @pytest.mark.rule("ONBOARD-3")
@@ -132,15 +136,15 @@ async def test_only_owners_are_shown_who_asks(rig: Rig) -> None:
         (CY, SignInRefusal.FORBIDDEN),
         (operator("web"), SignInRefusal.OPERATOR),
     ):
-        assert await rig.desk.look_up(codes.user, person) is why
-        assert await rig.desk.decide(codes.user, person, approve=True) is why
+        assert await rig.sign_ins.look_up(codes.user, person) is why
+        assert await rig.sign_ins.decide(codes.user, person, approve=True) is why
     rig.chat.groups["U3"] = frozenset({"G1"})
-    assert isinstance(await rig.desk.look_up(codes.user, CY), SignIn)
+    assert isinstance(await rig.sign_ins.look_up(codes.user, CY), SignIn)
     rig.rules.rules = replace(RULES, owners=("anyone",))
-    assert isinstance(await rig.desk.look_up(codes.user, stranger), SignIn)
-    assert await rig.desk.look_up(codes.user, operator("web")) is SignInRefusal.OPERATOR
+    assert isinstance(await rig.sign_ins.look_up(codes.user, stranger), SignIn)
+    assert await rig.sign_ins.look_up(codes.user, operator("web")) is SignInRefusal.OPERATOR
     rig.rules.rules = NO_ONBOARDING
-    assert await rig.desk.look_up(codes.user, ANN) is SignInRefusal.FORBIDDEN
+    assert await rig.sign_ins.look_up(codes.user, ANN) is SignInRefusal.FORBIDDEN
 
 
 @pytest.mark.rule("ONBOARD-3")
@@ -163,7 +167,7 @@ async def test_owners_are_named_as_responders_are(
     cy_on_web = Person(surface="web", user_id="cy", known=AuthMethod.PROXY)
     codes = await rig.begin()
     for person, name in ((CY, "cy"), (cy_on_web, "cy"), (BOB, "bob")):
-        shown = await rig.desk.look_up(codes.user, person)
+        shown = await rig.sign_ins.look_up(codes.user, person)
         assert isinstance(shown, SignIn) == (name == who), (person, shown)
 
 
@@ -180,26 +184,26 @@ async def test_a_platform_that_cannot_say_who_is_in_a_group_refuses_nobody_for_g
     codes = await rig.begin()
     with monkeypatch.context() as patch:
         patch.setattr(rig.chat, "groups_of", away)
-        assert await rig.desk.look_up(codes.user, CY) is SignInRefusal.UNSURE
+        assert await rig.sign_ins.look_up(codes.user, CY) is SignInRefusal.UNSURE
         assert await rig.another().find_agent(issued.token) is not None
-    assert isinstance(await rig.desk.look_up(codes.user, CY), SignIn)
+    assert isinstance(await rig.sign_ins.look_up(codes.user, CY), SignIn)
 
 
 @pytest.mark.rule("ONBOARD-3")
 async def test_what_is_approved_is_what_was_shown_to_the_same_person(rig: Rig) -> None:
     codes = await rig.begin()
-    unseen = await rig.desk.decide(codes.user, ANN, approve=True)
+    unseen = await rig.sign_ins.decide(codes.user, ANN, approve=True)
     assert isinstance(unseen, SignIn)
     assert unseen.state is SignInState.PENDING, "it was not shown to her yet"
-    shown = await rig.desk.look_up(codes.user, BOB)
+    shown = await rig.sign_ins.look_up(codes.user, BOB)
     assert isinstance(shown, SignIn)
-    hers = await rig.desk.decide(codes.user, ANN, approve=True)
+    hers = await rig.sign_ins.decide(codes.user, ANN, approve=True)
     assert isinstance(hers, SignIn)
     assert hers.state is SignInState.PENDING, "it was shown to Bob since"
-    done = await rig.desk.decide(codes.user, ANN, approve=True)
+    done = await rig.sign_ins.decide(codes.user, ANN, approve=True)
     assert isinstance(done, SignIn)
     assert (done.state, done.seen_by) == (SignInState.APPROVED, ANN)
-    assert await rig.desk.decide(shown.id, BOB, approve=False) is SignInRefusal.UNKNOWN
+    assert await rig.sign_ins.decide(shown.id, BOB, approve=False) is SignInRefusal.UNKNOWN
 
 
 @pytest.mark.rule("ONBOARD-3")
@@ -207,7 +211,7 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codes = await rig.begin()
-    shown = await rig.desk.look_up(codes.user, ANN)
+    shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
     tokens, polls = rig.store.agent_tokens, 0
     replace_sign_in = tokens.replace_sign_in
@@ -216,12 +220,12 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
         nonlocal polls
         if new.state is SignInState.APPROVED and not polls:
             polls += 1
-            await rig.desk.poll(codes.device)
+            await rig.sign_ins.poll(codes.device)
         return await replace_sign_in(old, new)
 
     with monkeypatch.context() as patch:
         patch.setattr(tokens, "replace_sign_in", polled_meanwhile)
-        decided = await rig.desk.decide(shown.id, ANN, approve=True)
+        decided = await rig.sign_ins.decide(shown.id, ANN, approve=True)
     assert isinstance(decided, SignIn)
     assert (decided.state, polls) == (SignInState.APPROVED, 1)
     assert decided.polled_at is not None
@@ -232,7 +236,7 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
         return await replace_sign_in(old, new)
 
     monkeypatch.setattr(tokens, "replace_sign_in", changed_meanwhile)
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
 
 
 @pytest.mark.rule("ONBOARD-3")
@@ -241,7 +245,7 @@ async def test_what_is_shown_to_another_person_during_a_decision_is_not_approved
 ) -> None:
     """It would be their agent, approved by somebody else."""
     codes = await rig.begin()
-    shown = await rig.desk.look_up(codes.user, ANN)
+    shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
     tokens = rig.store.agent_tokens
     replace_sign_in = tokens.replace_sign_in
@@ -252,8 +256,8 @@ async def test_what_is_shown_to_another_person_during_a_decision_is_not_approved
 
     with monkeypatch.context() as patch:
         patch.setattr(tokens, "replace_sign_in", seen_meanwhile)
-        assert await rig.desk.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN
-    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+        assert await rig.sign_ins.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN
+    assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
 
 
 @pytest.mark.rule("ONBOARD-6")
@@ -266,65 +270,65 @@ async def test_guesses_are_limited_by_person_whatever_account_they_use(
     cy_on_web = Person(surface="web", user_id="cy", known=AuthMethod.PROXY)
     for number in range(WRONG_CODES):
         who = (CY, cy_on_web)[number % 2]
-        assert await rig.desk.look_up(f"BBBB-{number:04}", who) is SignInRefusal.UNKNOWN
+        assert await rig.sign_ins.look_up(f"BBBB-{number:04}", who) is SignInRefusal.UNKNOWN
     for who in (CY, cy_on_web):
-        assert await rig.desk.look_up(codes.user, who) is SignInRefusal.TOO_OFTEN
-        assert await rig.desk.decide(codes.user, who, approve=True) is SignInRefusal.TOO_OFTEN
-    assert isinstance(await rig.desk.look_up(codes.user, ANN), SignIn), "it limits nobody else"
+        assert await rig.sign_ins.look_up(codes.user, who) is SignInRefusal.TOO_OFTEN
+        assert await rig.sign_ins.decide(codes.user, who, approve=True) is SignInRefusal.TOO_OFTEN
+    assert isinstance(await rig.sign_ins.look_up(codes.user, ANN), SignIn), "it limits nobody else"
     await rig.clock.advance(CODE_SECONDS)
     later = await rig.begin()
-    assert isinstance(await rig.desk.look_up(later.user, CY), SignIn)
+    assert isinstance(await rig.sign_ins.look_up(later.user, CY), SignIn)
 
 
 @pytest.mark.rule("ONBOARD-6")
 async def test_so_many_programs_wait_and_no_more(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING_PER_ADDRESS", 1)
-    assert await rig.desk.begin(CLAUDE) is not None
-    assert await rig.desk.begin(CLAUDE) is None
-    assert await rig.desk.begin(replace(CLAUDE, address="192.0.2.2")) is not None
-    assert await rig.desk.begin(replace(CLAUDE, address="2001:db8::1")) is not None
-    assert await rig.desk.begin(replace(CLAUDE, address="2001:db8::2")) is None, "one network"
+    assert await rig.sign_ins.begin(CLAUDE) is not None
+    assert await rig.sign_ins.begin(CLAUDE) is None
+    assert await rig.sign_ins.begin(replace(CLAUDE, address="192.0.2.2")) is not None
+    assert await rig.sign_ins.begin(replace(CLAUDE, address="2001:db8::1")) is not None
+    assert await rig.sign_ins.begin(replace(CLAUDE, address="2001:db8::2")) is None, "one network"
 
 
 @pytest.mark.rule("ONBOARD-7")
 async def test_a_person_has_only_so_many_agents(rig: Rig) -> None:
     first = await rig.connected()
     approved = [await rig.approved() for _ in range(2)]
-    results = await asyncio.gather(*(rig.desk.poll(each.device) for each in approved))
+    results = await asyncio.gather(*(rig.sign_ins.poll(each.device) for each in approved))
     assert PollError.ACCESS_DENIED in results
-    assert len(await rig.desk.list_for(ANN)) == 2
+    assert len(await rig.sign_ins.list_for(ANN)) == 2
     codes = await rig.begin()
-    shown = await rig.desk.look_up(codes.user, ANN)
+    shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
-    assert await rig.desk.decide(shown.id, ANN, approve=True) is SignInRefusal.FULL
-    assert await rig.desk.remove(first.agent.name, ANN)
-    again = await rig.desk.decide(shown.id, ANN, approve=True)
+    assert await rig.sign_ins.decide(shown.id, ANN, approve=True) is SignInRefusal.FULL
+    assert await rig.sign_ins.remove(first.agent.name, ANN)
+    again = await rig.sign_ins.decide(shown.id, ANN, approve=True)
     assert isinstance(again, SignIn)
     assert again.state is SignInState.APPROVED
-    assert isinstance(await rig.desk.poll(codes.device), Issued)
+    assert isinstance(await rig.sign_ins.poll(codes.device), Issued)
 
 
 @pytest.mark.rule("ONBOARD-8")
 async def test_people_see_and_remove_only_their_own_agents_and_the_operator_all(rig: Rig) -> None:
     anns, bobs = await rig.connected(ANN), await rig.connected(BOB)
-    assert [each.name for each in await rig.desk.list_for(ANN)] == [anns.agent.name]
+    assert [each.name for each in await rig.sign_ins.list_for(ANN)] == [anns.agent.name]
     names = {anns.agent.name, bobs.agent.name}
-    assert {each.name for each in await rig.desk.list_for(None)} == names
-    assert not await rig.desk.remove(bobs.agent.name, ANN)
-    assert await rig.desk.find_agent(bobs.token) is not None
-    assert await rig.desk.remove(bobs.agent.name, None)
+    assert {each.name for each in await rig.sign_ins.list_for(None)} == names
+    assert not await rig.sign_ins.remove(bobs.agent.name, ANN)
+    assert await rig.sign_ins.find_agent(bobs.token) is not None
+    assert await rig.sign_ins.remove(bobs.agent.name, None)
     assert await rig.another().find_agent(bobs.token) is None
-    assert await rig.desk.remove(anns.agent.name, ANN)
-    assert not await rig.desk.remove(anns.agent.name, ANN)
+    assert await rig.sign_ins.remove(anns.agent.name, ANN)
+    assert not await rig.sign_ins.remove(anns.agent.name, ANN)
 
 
 @pytest.mark.rule("ONBOARD-4")
 async def test_of_two_decisions_at_once_one_counts(rig: Rig) -> None:
     codes = await rig.begin()
-    shown = await rig.desk.look_up(codes.user, ANN)
+    shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
     decided = await asyncio.gather(
-        *(rig.desk.decide(shown.id, ANN, approve=approve) for approve in (True, False))
+        *(rig.sign_ins.decide(shown.id, ANN, approve=approve) for approve in (True, False))
     )
     assert [SignInRefusal.UNKNOWN in decided, len(set(map(type, decided)))] == [True, 2]
 
@@ -334,7 +338,7 @@ async def test_a_sign_in_that_ends_while_it_is_decided_is_unknown(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codes = await rig.begin()
-    shown = await rig.desk.look_up(codes.user, ANN)
+    shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
 
     async def replace_too_late(_old: SignIn, _new: SignIn) -> bool:
@@ -342,4 +346,4 @@ async def test_a_sign_in_that_ends_while_it_is_decided_is_unknown(
         return False
 
     monkeypatch.setattr(rig.store.agent_tokens, "replace_sign_in", replace_too_late)
-    assert await rig.desk.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN
+    assert await rig.sign_ins.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN

@@ -30,23 +30,23 @@ def rig(parts: Parts) -> Rig:
 async def test_a_token_ends_with_its_days(rig: Rig) -> None:
     issued = await rig.connected()
     await rig.clock.advance(30 * 86_400 - 1)
-    assert await rig.desk.find_agent(issued.token) is not None
+    assert await rig.sign_ins.find_agent(issued.token) is not None
     await rig.clock.advance(1)
-    assert await rig.desk.find_agent(issued.token) is None
-    assert await rig.desk.list_for(ANN) == []
+    assert await rig.sign_ins.find_agent(issued.token) is None
+    assert await rig.sign_ins.list_for(ANN) == []
 
 
 @pytest.mark.rule("ONBOARD-9")
 async def test_what_rested_on_a_persons_link_ends_with_it(rig: Rig) -> None:
     issued, codes = await rig.connected(BOB), await rig.approved(BOB)
     waiting = await rig.begin()
-    shown = await rig.desk.look_up(waiting.user, BOB)
+    shown = await rig.sign_ins.look_up(waiting.user, BOB)
     assert isinstance(shown, SignIn)
     rig.links["bob"] = "a new key"
-    assert await rig.desk.find_agent(issued.token) is None
-    assert await rig.desk.poll(codes.device) is PollError.ACCESS_DENIED
+    assert await rig.sign_ins.find_agent(issued.token) is None
+    assert await rig.sign_ins.poll(codes.device) is PollError.ACCESS_DENIED
     rig.links.clear()
-    assert await rig.desk.decide(shown.id, BOB, approve=True) is SignInRefusal.FORBIDDEN
+    assert await rig.sign_ins.decide(shown.id, BOB, approve=True) is SignInRefusal.FORBIDDEN
 
 
 def _no_owner(rig: Rig) -> None:
@@ -67,11 +67,11 @@ async def test_a_person_who_may_no_longer_have_agents_has_none(
 ) -> None:
     rig.chat.groups["U3"] = frozenset({"G1"})
     issued, codes = await rig.connected(who), await rig.approved(who)
-    assert await rig.desk.find_agent(issued.token) is not None
+    assert await rig.sign_ins.find_agent(issued.token) is not None
     remove(rig)
     await rig.clock.advance(after)
-    assert await rig.desk.find_agent(issued.token) is None
-    assert await rig.desk.poll(codes.device) is PollError.ACCESS_DENIED
+    assert await rig.sign_ins.find_agent(issued.token) is None
+    assert await rig.sign_ins.poll(codes.device) is PollError.ACCESS_DENIED
 
 
 @pytest.mark.rule("ONBOARD-9")
@@ -84,15 +84,15 @@ async def test_groups_of_many_owners_are_remembered_within_bounds(
     tokens = [(await rig.connected(each)).token for each in (CY, dan)]
     for _ in range(2):
         for token in tokens:
-            assert await rig.desk.find_agent(token) is not None
-    assert len(rig.desk._groups) == 1
+            assert await rig.sign_ins.find_agent(token) is not None
+    assert len(rig.sign_ins._groups) == 1
 
 
 @pytest.mark.rule("ONBOARD-9")
 async def test_a_clock_that_is_set_back_makes_no_code_valid_again(rig: Rig) -> None:
     codes = await rig.approved()
     await rig.clock.set(-60)
-    assert await rig.desk.poll(codes.device) is PollError.EXPIRED_TOKEN
+    assert await rig.sign_ins.poll(codes.device) is PollError.EXPIRED_TOKEN
 
 
 @pytest.mark.rule("ONBOARD-10")
@@ -100,7 +100,7 @@ async def test_an_owners_name_in_the_directory_is_their_agents_owner(parts: Part
     people = People({"cy": ("chat:U3", "web:cy")}, {"cy": "Cy Coe"})
     rig = Rig(parts, replace(RULES, owners=("person:cy",)), people)
     issued = await rig.connected(CY)
-    agent = await rig.desk.find_agent(issued.token)
+    agent = await rig.sign_ins.find_agent(issued.token)
     assert agent is not None
     assert (agent.owner, agent.label) == ("cy", "Claude Code (Cy Coe)")
 
@@ -109,9 +109,9 @@ async def test_an_owners_name_in_the_directory_is_their_agents_owner(parts: Part
 async def test_no_code_and_no_token_is_logged(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         codes = await rig.approved()
-        issued = await rig.desk.poll(codes.device)
+        issued = await rig.sign_ins.poll(codes.device)
         assert isinstance(issued, Issued)
-        await rig.desk.remove(issued.agent.name, ANN)
+        await rig.sign_ins.remove(issued.agent.name, ANN)
     logged = repr([vars(each) for each in caplog.records])
     assert issued.agent.name in logged
     for secret in (codes.device, codes.user, codes.user.replace("-", ""), issued.token):
