@@ -44,7 +44,7 @@ from answerback_slack.typed_messages import TypedMessageListener, typed_message_
 
 LEASE: Final = "slack changes"
 _MAX_TASKS: Final = 2_000
-_PACES: Final = Delays(groups=1.5)
+_DELAYS: Final = Delays(groups=1.5)
 """Slack waits 3 s for the acknowledgement of an action."""
 
 
@@ -55,7 +55,7 @@ class SlackSurface(ChatSurface):
     _missed: MissedMessageReader[Conversation]
 
     def __init__(
-        self, asks: Asks, settings: SlackSettings, host: Host, delays: Delays = _PACES
+        self, asks: Asks, settings: SlackSettings, host: Host, delays: Delays = _DELAYS
     ) -> None:
         labels, now = host.labels, host.now
         client = create_web_client(settings.token, settings.api_url, host.http)

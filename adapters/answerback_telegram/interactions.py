@@ -227,7 +227,7 @@ class ClickHandler:
         page = self.entries.first_page(spec)
 
         async def ask_for() -> None:
-            names = await self.names.look_up(view.takers or (), used.place)
+            names = await self.names.look_up(view.recipients or (), used.place)
             await self.entries.ask_for(used, ask, view, spec, page, selected, names)
 
         return ClickResponse(after=(ask_for,), sends=True)
@@ -235,7 +235,7 @@ class ClickHandler:
     def _view_with_people(self, ask: Ask) -> View:
         """Return the view of an ask with all those among whom a person chooses to hand it over."""
         people = people_to_choose(ask, self.asks.people)
-        return view_of(ask, self.labels)._replace(takers=people)
+        return view_of(ask, self.labels)._replace(recipients=people)
 
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         view = self._view_with_people(ask)

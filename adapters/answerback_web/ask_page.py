@@ -121,7 +121,7 @@ class _Visit:
         return replace(
             page,
             controls=page.controls - {each for each, is_refused in refused.items() if is_refused},
-            takers=page.takers if self._is_among(ask.placement.responders, ask) else None,
+            recipients=page.recipients if self._is_among(ask.placement.responders, ask) else None,
         )
 
     def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
@@ -399,12 +399,14 @@ class AskPages:
         )
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
-        if page.takers is not None:
+        if page.recipients is not None:
             people = people_to_choose(ask, visit.people) or ()
             surface = ask.placement.destination.surface
             accounts = (Person(surface=surface, user_id=each) for each in people)
             named = (visit.people.as_named(each) for each in accounts)
-            page = replace(page, takers=tuple((each.user_id, each.name or "") for each in named))
+            page = replace(
+                page, recipients=tuple((each.user_id, each.name or "") for each in named)
+            )
         return (
             visit.without_refused(page, ask, self._site.labels) if visit.may_answer(ask) else page
         )

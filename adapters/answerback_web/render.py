@@ -144,7 +144,7 @@ class AskPage:
     """The text in the box for asking back."""
     hand_over: str
     """To whom it is to be handed over, as entered."""
-    takers: tuple[tuple[str, str], ...] | None
+    recipients: tuple[tuple[str, str], ...] | None
     """To whom it can be handed over, as ids with the names that are known; None: to nobody."""
     reply: str
     """The text in the reply box."""
@@ -247,7 +247,9 @@ def ask_page(
         comments=post.first(plan_comments.FIELD) if post else "",
         ask_back=post.first("ask_back") if post else "",
         hand_over=post.first("hand_over") if post else "",
-        takers=None if view.takers is None else tuple((each, "") for each in view.takers),
+        recipients=None
+        if view.recipients is None
+        else tuple((each, "") for each in view.recipients),
         reply=post.first("reply") if post else "",
         reply_open=post is not None
         and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),

@@ -152,7 +152,7 @@ async def assert_sees(person: SimulatedPerson, ask: Ask) -> None:
     assert [] in missing, (missing, visible_text)
     expected = {control.value for control in view.controls}
     expected |= {"submit"} if view.is_review else set()
-    expected |= {"hand_over"} if view.takers is not None else set()
+    expected |= {"hand_over"} if view.recipients is not None else set()
     # A page, which knows its reader, offers these only to those who may use them.
     personal = {"confirm", "back"} if view.confirmation is not None else set()
     assert (person.available_actions() - {"other"}) | personal == expected

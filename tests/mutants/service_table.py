@@ -63,14 +63,14 @@ SERVICE = (
     # Who is given an ask is a person, as the platform says, where the ask is.
     Mutant(
         "bot/answerback/service/handing_over.py",
-        "if taker.is_person is False:",
+        "if recipient.is_person is False:",
         "if False:",
         (f"{_UNIT}/service/test_handing_over.py",),
     ),
     Mutant(
         "bot/answerback/service/handing_over.py",
-        "if taker is None or account_id(taker.actor.person) != account_id(there):",
-        "if taker is None:",
+        "if recipient is None or account_id(recipient.actor.person) != account_id(there):",
+        "if recipient is None:",
         (f"{_UNIT}/service/test_handing_over.py",),
     ),
     # A message where an ask was counts only if nothing has happened but the move.

@@ -167,7 +167,7 @@ NO_CEILING: Final = Refusal(
 BEYOND_CEILING: Final = Refusal(
     "responders_forbidden", "This person may not answer here: the route does not list them.", "/to"
 )
-NOT_A_TAKER: Final = Refusal(
+NOT_A_RECIPIENT: Final = Refusal(
     "not_a_taker", "Name one other person with an account where this is asked.", "/to"
 )
 NOT_A_PERSON: Final = Refusal(

@@ -199,7 +199,7 @@ class View(NamedTuple):
     """Whether it ended while its answers waited for confirmation."""
     handed_over: HandedOver | None = None
     """Who handed it over last, and to whom, while it is open."""
-    takers: tuple[str, ...] | None = None
+    recipients: tuple[str, ...] | None = None
     """The ids of those to whom the open ask can be handed over, of whom groups are left out; None: it cannot be."""
     editable: EditableCall | None = None
     """The call that may be changed before it is allowed."""
@@ -277,7 +277,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
         handed_over=ask.placement.handed_over if ask.open else None,
-        takers=possible_recipients(ask) if ask.request.ceiling is not None else None,
+        recipients=possible_recipients(ask) if ask.request.ceiling is not None else None,
         editable=editable_call(ask) if ask.request.editable else None,
         grants=_grants(ask),
         grant=ask.grant,

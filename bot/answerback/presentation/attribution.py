@@ -74,14 +74,16 @@ def audience_line(
     closes = "" if closes_at is None else _fill(labels.closes, marks, time=marks.time(closes_at))
     handed = ""
     if handed_over is not None:
-        giver, taker = marks.person(handed_over.by), _name_of_taker(handed_over.to, marks)
-        handed = _fill(labels.handed_over_to, marks, to=taker, by=giver)
+        giver, recipient = marks.person(handed_over.by), _name_of_recipient(handed_over.to, marks)
+        handed = _fill(labels.handed_over_to, marks, to=recipient, by=giver)
     return " · ".join(filter(None, (_audience(responders, labels, marks), handed, closes)))
 
 
-def _name_of_taker(taker: Person, marks: AttributionFormat) -> str:
-    name = None if taker.name else marks.responder(taker.user_id)
-    return name or marks.person(taker if taker.name else replace(taker, name=taker.user_id))
+def _name_of_recipient(recipient: Person, marks: AttributionFormat) -> str:
+    name = None if recipient.name else marks.responder(recipient.user_id)
+    return name or marks.person(
+        recipient if recipient.name else replace(recipient, name=recipient.user_id)
+    )
 
 
 def _audience(responders: Sequence[str], labels: Labels, marks: AttributionFormat) -> str:

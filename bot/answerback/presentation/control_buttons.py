@@ -159,7 +159,7 @@ def walk_buttons(view: View, labels: Labels) -> list[PlannedButton]:
     planned = [named[each] for each in view.controls]
     if view.grants:
         planned.insert(0, PlannedButton(labels.allow_again, Verb.GRANT))
-    if view.takers is not None:
+    if view.recipients is not None:
         planned.append(PlannedButton(labels.hand_over, Verb.HAND_OVER))
     return planned
 

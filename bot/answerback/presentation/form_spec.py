@@ -169,8 +169,8 @@ class _Planner(NamedTuple):
         labels, prompt, title = self.labels, self.view.prompt, form_title(entry, self.labels)
         if entry in _MESSAGES:
             return self._message_form(entry, title)
-        if entry is Entry.HAND_OVER and self.view.takers is not None:
-            return FormSpec(entry, title, self._person(self.view.takers))
+        if entry is Entry.HAND_OVER and self.view.recipients is not None:
+            return FormSpec(entry, title, self._person(self.view.recipients))
         if prompt is None:
             return None
         question = prompt.question
@@ -212,8 +212,8 @@ class _Planner(NamedTuple):
         label, hint = (sentence(each, view.label, labels) for each in texts)
         return FormSpec(entry, title, (Input("0", InputKind.TEXT, label, hint, required),))
 
-    def _person(self, takers: Sequence[str]) -> tuple[Input, ...]:
-        choices = tuple(InputChoice(each, "") for each in takers)
+    def _person(self, recipients: Sequence[str]) -> tuple[Input, ...]:
+        choices = tuple(InputChoice(each, "") for each in recipients)
         label, hint = self.labels.hand_over_label, self.labels.hand_over_hint
         return (Input("0", InputKind.PERSON, label, hint, required=True, choices=choices),)
 

@@ -37,7 +37,7 @@ from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surfa
 from answerback.presentation.responders import missing_groups
 from answerback.service import decisions, may_act, question_routing
 from answerback.service.decisions import TABLE, UNRESOLVED, Row, Situation, Who
-from answerback.service.handing_over import NeedsPerson, Taker, look_up_taker
+from answerback.service.handing_over import NeedsPerson, Recipient, look_up_recipient
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
 
@@ -202,7 +202,7 @@ class ChangeCommitter:
 
 _Decided = Decision[Write | Acted | Rejected | NeedsGroups | NeedsPerson]
 _Check = Callable[[Ask], None]
-_Decide = Callable[[Intent, Actor, Taker | None, float, Ask | None], _Decided]
+_Decide = Callable[[Intent, Actor, Recipient | None, float, Ask | None], _Decided]
 """Decides about an intent of an actor: who is given the ask, if that was looked up, the time, and the ask."""
 
 
@@ -312,9 +312,9 @@ class AskActions:
     ) -> Acted | Rejected:
         """Decide in one transaction, and again for as long as groups or a person have yet to be looked up."""
         commits = self._commits
-        taker: Taker | None = None
+        recipient: Recipient | None = None
         while True:
-            decide = partial(decide_at, intent, actor, taker, commits.clock.now())
+            decide = partial(decide_at, intent, actor, recipient, commits.clock.now())
             if check is not None:
                 decide = partial(_check_and_decide, check, decide)
             outcome, repeated = await commits.store.asks.change(
@@ -331,8 +331,8 @@ class AskActions:
             if isinstance(outcome, Write):
                 return Acted(outcome.ask)
             if isinstance(outcome, NeedsPerson):
-                taker = await look_up_taker(commits.surfaces, outcome)
-                if taker is None:
+                recipient = await look_up_recipient(commits.surfaces, outcome)
+                if recipient is None:
                     return Rejected(RejectReason.UNCHECKED, outcome.ask)
                 continue
             if not isinstance(outcome, NeedsGroups):
@@ -340,21 +340,21 @@ class AskActions:
             with_groups = await may_act.look_up_groups(commits.surfaces, outcome)
             if with_groups is None:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
-            if outcome.as_recipient and taker is not None:
-                taker = taker._replace(actor=with_groups)
+            if outcome.as_recipient and recipient is not None:
+                recipient = recipient._replace(actor=with_groups)
             else:
                 actor = with_groups
 
     def _decide_at_old_place(
-        self, intent: Intent, actor: Actor, taker: Taker | None, now: float, ask: Ask | None
+        self, intent: Intent, actor: Actor, recipient: Recipient | None, now: float, ask: Ask | None
     ) -> _Decided:
         """Decide about what a person does where an ask still looks open, because nobody can see it elsewhere yet."""
         if ask is None or (still := as_still_open(ask)) is None:
-            return self._decide(intent, actor, taker, now, ask)
+            return self._decide(intent, actor, recipient, now, ask)
         back = return_to_act(ask, now)
         if intent.revision is not None and may_act.is_unchanged_since(intent.revision, ask):
             intent = intent._replace(revision=back.ask.revision)
-        write, result = self._decide(intent, actor, taker, now, back.ask)
+        write, result = self._decide(intent, actor, recipient, now, back.ask)
         if isinstance(result, Write):
             write = result._replace(entries=(*back.entries, *result.entries))
             return Decision(write, write)
@@ -363,7 +363,7 @@ class AskActions:
         return Decision(write, result)
 
     def _decide(
-        self, intent: Intent, actor: Actor, taker: Taker | None, now: float, ask: Ask | None
+        self, intent: Intent, actor: Actor, recipient: Recipient | None, now: float, ask: Ask | None
     ) -> _Decided:
         if ask is None or intent.surface not in {None, ask.placement.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND, ask))
@@ -381,7 +381,7 @@ class AskActions:
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action, row = resolved, TABLE[type(resolved)]
         surface = self._commits.surfaces.get(ask.placement.destination.surface)
-        situation = Situation(ask, actor, taker, now, self._commits.people, surface)
+        situation = Situation(ask, actor, recipient, now, self._commits.people, surface)
         change = decisions.decide(action, row, situation)
         if change is None:
             return Decision(None, Acted(ask))

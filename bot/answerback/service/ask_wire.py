@@ -217,7 +217,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
-        "hand_over_to": None if view.takers is None else [*view.takers],
+        "hand_over_to": None if view.recipients is None else [*view.recipients],
         "handed_over": handed_over_body(view.handed_over),
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,

@@ -37,7 +37,7 @@ from answerback.core.walker import Refused
 from answerback.dialects.approvals import edits
 from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.service import may_act
-from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over
+from answerback.service.handing_over import NeedsPerson, Recipient, decide_hand_over
 from answerback.service.may_act import NeedsGroups
 
 
@@ -46,7 +46,7 @@ class Situation(NamedTuple):
 
     ask: Ask
     actor: Actor
-    taker: Taker | None
+    recipient: Recipient | None
     """To whom the ask is to be handed over, once they were looked up."""
     at: float
     people: People
@@ -136,7 +136,9 @@ def _ask_back(action: AskBack, now: Situation) -> Outcome:
 
 
 def _hand_over(action: HandOver, now: Situation) -> Outcome:
-    return decide_hand_over(now.ask, action, now.actor, now.taker, now.at, now.people, now.surface)
+    return decide_hand_over(
+        now.ask, action, now.actor, now.recipient, now.at, now.people, now.surface
+    )
 
 
 def _try_again(action: TryAgain, now: Situation) -> Outcome:

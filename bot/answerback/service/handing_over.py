@@ -21,7 +21,7 @@ from answerback.service.submission_request import normalize_responders
 logger = logging.getLogger(__name__)
 
 
-class Taker(NamedTuple):
+class Recipient(NamedTuple):
     """The person to whom an ask is to be handed over, and whether the platform knows them; None: it does not say."""
 
     actor: Actor
@@ -39,7 +39,7 @@ def decide_hand_over(
     ask: Ask,
     action: HandOver,
     actor: Actor,
-    taker: Taker | None,
+    recipient: Recipient | None,
     now: float,
     people: People,
     surface: Surface | None,
@@ -48,7 +48,7 @@ def decide_hand_over(
 
     Args:
         surface: where it is asked.
-        taker: the person who was looked up last; None: nobody was.
+        recipient: the person who was looked up last; None: nobody was.
     """
     ids = normalize_responders((action.to,), ask.placement.destination.surface, people) or ()
     ceiling = hand_over_limit(ask)
@@ -57,39 +57,41 @@ def decide_hand_over(
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
     there = Person(surface=ask.placement.destination.surface, user_id=ids[0])
-    if taker is None or account_id(taker.actor.person) != account_id(there):
+    if recipient is None or account_id(recipient.actor.person) != account_id(there):
         return NeedsPerson(ask, ids[0])  # an ask that has moved meanwhile has other people
-    if taker.is_person is False:
+    if recipient.is_person is False:
         return Rejected(RejectReason.INVALID, ask, (refusals.NOT_A_PERSON.problem(ids[0]),))
-    known = tuple(each for each in ids if _is_known(each, ask, people, surface, taker))
+    known = tuple(each for each in ids if _is_known(each, ask, people, surface, recipient))
     listed = tuple(each for each in ids if each in ceiling or (ANYONE in ceiling and each in known))
     if not listed:
         named = tuple(each for each in ceiling if each != ANYONE)
-        missing = missing_groups(named, taker.actor)
+        missing = missing_groups(named, recipient.actor)
         if missing:
-            return NeedsGroups(ask, taker.actor, missing, as_recipient=True)
+            return NeedsGroups(ask, recipient.actor, missing, as_recipient=True)
         if missing is not None:
             return _rejected(ask, refusals.BEYOND_CEILING)
         listed = (ids[0],)
-    name = people.as_named(taker.actor.person).name
+    name = people.as_named(recipient.actor.person).name
     return apply_hand_over(ask, listed, at=now, by=actor.person, name=name)
 
 
-async def look_up_taker(surfaces: Mapping[str, Surface], needed: NeedsPerson) -> Taker | None:
+async def look_up_recipient(
+    surfaces: Mapping[str, Surface], needed: NeedsPerson
+) -> Recipient | None:
     """Ask the platform for the person to whom an ask is to be handed over; None: it cannot say now."""
     ask, user_id = needed.ask, needed.user_id
     surface = surfaces.get(ask.placement.destination.surface)
     person = Person(surface=ask.placement.destination.surface, user_id=user_id)
     if surface is None or not isinstance(surface, SupportsPeople):
-        return Taker(Actor(person), None)
+        return Recipient(Actor(person), None)
     try:
         name = await surface.find_person(user_id, ask)
     except PlatformError as error:
         extra = {"action": "person_unknown", "ask_id": ask.id, "code": error.code}
         logger.warning("Could not look up a person: %s", error, extra=extra)
         is_for_now = isinstance(error, RateLimitedError | PlatformUnavailableError)
-        return None if is_for_now else Taker(Actor(person), None)
-    return Taker(Actor(replace(person, name=name)), name is not None)
+        return None if is_for_now else Recipient(Actor(person), None)
+    return Recipient(Actor(replace(person, name=name)), name is not None)
 
 
 def _refusal(
@@ -98,18 +100,18 @@ def _refusal(
     """Return why an ask cannot be handed over to whoever has these ids, whatever its route lists."""
     place = ask.placement.destination
     if not ids or place.user in ids or not all(_is_other(each, ask, actor, people) for each in ids):
-        return refusals.NOT_A_TAKER
+        return refusals.NOT_A_RECIPIENT
     return refusals.STILL_MOVING if place.user is not None and ask.is_moving else None
 
 
 def _is_known(
-    user_id: str, ask: Ask, people: People, surface: Surface | None, taker: Taker
+    user_id: str, ask: Ask, people: People, surface: Surface | None, recipient: Recipient
 ) -> bool:
     """Whether an id is that of somebody: in the directory or on the platform.
 
     If that does not say, an id that is well-formed counts as somebody's, in a shared place.
     """
-    if taker.is_person and taker.actor.person.user_id == user_id:
+    if recipient.is_person and recipient.actor.person.user_id == user_id:
         return True
     person = Person(surface=ask.placement.destination.surface, user_id=user_id)
     if people.name_of(person) is not None:

@@ -23,10 +23,10 @@ from answerback_agents.bridges.ask_people import (
     is_needed_by_its_run,
     words_for_model,
 )
-from answerback_agents.bridges.frame import Report
 from answerback_agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback_agents.bridges.outcome_reports import OutcomeReports
 from answerback_agents.bridges.pending_requests import PendingRequests
+from answerback_agents.bridges.server_bridge import Report
 from answerback_agents.pipe.json_rpc import as_object, parse_message
 from answerback_agents.pipe.origins import Folders
 from answerback_client import Ask, ClientError, UnreachableError

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback_agents.bridges.ask_people import Request, id_text, structured_result
 from answerback_agents.bridges.event_server import Json
-from answerback_agents.bridges.frame import Call, ServerBridge
+from answerback_agents.bridges.server_bridge import Call, ServerBridge
 from answerback_agents.pipe.json_rpc import as_object, objects, without_nulls
 from answerback_client import Ask
 from answerback_hosts.openclaw.gateway import OpenclawGateway

@@ -18,8 +18,8 @@ from answerback_agents.bridges.ask_people import (
     words_for_model,
 )
 from answerback_agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
-from answerback_agents.bridges.frame import Call, ServerBridge
 from answerback_agents.bridges.pending_requests import Pending
+from answerback_agents.bridges.server_bridge import Call, ServerBridge
 from answerback_agents.pipe.json_rpc import as_object
 from answerback_base.backoff import Backoff
 from answerback_client import Ask

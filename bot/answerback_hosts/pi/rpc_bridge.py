@@ -20,8 +20,8 @@ from answerback_agents.bridges.ask_people import (
     structured_result,
     words_for_model,
 )
-from answerback_agents.bridges.frame import Report
 from answerback_agents.bridges.pending_requests import PendingRequests
+from answerback_agents.bridges.server_bridge import Report
 from answerback_agents.pipe.json_rpc import Json, as_object, parse_message
 from answerback_client import Ask, ClientError
 from answerback_hosts.pi.about import DIALOG, DIALOGS

@@ -214,7 +214,7 @@ class TerminalPrompter:
             case "ask_back":
                 return await self._read_ask_back()
             case "hand_over":
-                return await self._read_taker()
+                return await self._read_recipient()
             case "reply":
                 return await self._read_reply(prompt)
             case "end_turn":
@@ -243,9 +243,9 @@ class TerminalPrompter:
         label = sentence(self.labels.ask_back_label, self._asker, self.labels)
         return await self._read_for("ask_back", "text", self.labels.ask_back_hint, label)
 
-    async def _read_taker(self) -> Action:
-        takers = self._ask["hand_over_to"]
-        listed = map(str, takers) if isinstance(takers, list) else ()
+    async def _read_recipient(self) -> Action:
+        recipients = self._ask["hand_over_to"]
+        listed = map(str, recipients) if isinstance(recipients, list) else ()
         hint = " · ".join([self.labels.hand_over_hint, *listed])
         return await self._read_for("hand_over", "to", hint, self.labels.hand_over_label)
 

@@ -48,7 +48,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     )
     lines = [wording.asks_line(view, labels), audience]
     offers: list[JsonValue] = [control.value for control in view.controls]
-    offers += ["hand_over"] if view.takers is not None else []
+    offers += ["hand_over"] if view.recipients is not None else []
     again: JsonValue = None
     for line in view.lines:
         context = line.question.context if view.outcome else None

@@ -66,7 +66,7 @@ async def test_whoever_is_listed_beside_a_direct_message_can_only_be_given_it(
     service = parts.service(routes=Routes("ops", {"ops": table}))
     named = listed if listed_by == "call" else None
     ask = await submitted(service, to="ops", responders=named)
-    assert (ask.placement.responders, view_of(ask).takers) == (("U7",), ("U7", "U8"))
+    assert (ask.placement.responders, view_of(ask).recipients) == (("U7",), ("U7", "U8"))
     other = await service.act(ask.id, Answer(value=True), actor("U8"))
     assert isinstance(other, Rejected)
     assert other.why is RejectReason.NOT_ALLOWED

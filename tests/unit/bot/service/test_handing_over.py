@@ -24,7 +24,7 @@ from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
-from answerback.service.handing_over import NeedsPerson, Taker, decide_hand_over
+from answerback.service.handing_over import NeedsPerson, Recipient, decide_hand_over
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from answerback_push.push_rows import push_rows
@@ -379,9 +379,11 @@ async def test_who_was_looked_up_where_the_ask_was_before_is_looked_up_again(
     service = parts.service(routes=routes(to="chat:C1", responders="anyone"))
     ask = await asked(service)
     surface, user_id = found
-    taker = Taker(Actor(Person(surface=surface, user_id=user_id, name="Bob")), is_person=True)
+    recipient = Recipient(
+        Actor(Person(surface=surface, user_id=user_id, name="Bob")), is_person=True
+    )
     decided = decide_hand_over(
-        ask, HandOver(to="U9"), actor("U1"), taker, 1.0, NOBODY_KNOWN, parts.chat
+        ask, HandOver(to="U9"), actor("U1"), recipient, 1.0, NOBODY_KNOWN, parts.chat
     )
     assert decided == NeedsPerson(ask, "U9")
 

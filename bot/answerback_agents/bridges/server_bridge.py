@@ -1,4 +1,4 @@
-"""The frame of the bridges that follow an agent's server: listen, ask people, answer, withdraw, deliver late answers.
+"""What the bridges share that follow an agent's server: listen, ask people, answer, withdraw, deliver late answers.
 
 A bridge adds what is its host's own: how requests and answers look, and how it knows that a session was interrupted.
 """
