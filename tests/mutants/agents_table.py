@@ -165,8 +165,8 @@ AGENTS = (
     ),
     Mutant(
         "bot/answerback_client/connection.py",
-        "        await self.prove_listener()\n        headers =",
-        "        headers =",
+        "await self.prove_listener()",
+        "pass",
         _RELAY,
     ),
     # Leases: a carrier that has gone is not said to be away, since its approval ends.
