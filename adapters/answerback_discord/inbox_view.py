@@ -77,7 +77,7 @@ BATCH: Final = BatchRows(_whole_context)
 
 
 def batch_modal(asks: Page[Ask], control: Control, labels: Labels, *, allow: bool) -> Json | None:
-    """Return the `data` of the modal in which permissions are ticked; None if there are none (any more)."""
+    """Return the `data` of the modal in which permissions are ticked; None if no permission is left."""
     rows = BATCH.decidable(asks.rows, allow=allow)
     if not rows:
         return None

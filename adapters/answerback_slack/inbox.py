@@ -118,7 +118,7 @@ class HomeTabs:
                 return False
 
     async def batch_modal(self, click: Click) -> Block | None:
-        """Return the modal in which several permissions of the page are decided; None if there are none (any more)."""
+        """Return the modal in which several permissions of the page are decided; None if no permission is left."""
         pages = await self._pages(click.person.user_id)
         page = await self._read_page(click.person, pages)
         return inbox_view.batch_modal(page.rows, click.control.verb, self.labels)

@@ -96,7 +96,7 @@ BATCH: Final = BatchRows(_whole_context)
 
 
 def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None:
-    """Build the modal in which permissions are ticked; None if there are none (any more)."""
+    """Build the modal in which permissions are ticked; None if no permission is left."""
     allow = BATCH_VERBS[verb]
     decision = labels.allow_once if allow else labels.deny
     rows = BATCH.decidable(asks, allow=allow)

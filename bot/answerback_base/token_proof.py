@@ -12,7 +12,7 @@ def hash_of(key: str) -> str:
 
 
 def token_id(token_hash: str) -> str:
-    """What names a token to the service, and tells another program nothing about it: 16 hexadecimal digits."""
+    """The id of a token, 16 hexadecimal digits: it names the token to the service and tells another program nothing."""
     return hashlib.sha256(f"answerback:token:{token_hash}".encode()).hexdigest()[:16]
 
 

@@ -68,7 +68,7 @@ class RefusedError(Exception):
 
 
 class ForeignServiceError(RefusedError):
-    """What answered is not the service, or does not know the token, which was not sent then."""
+    """The program that answered is not the service, or does not know the token, which was not sent then."""
 
 
 class TooManyAsksError(RefusedError):

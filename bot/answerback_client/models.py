@@ -283,7 +283,7 @@ class Answers:
 
     asks: tuple[Ask, ...]
     next: int | None
-    """Acknowledges these answers as ``after`` of the next call; None: there are none."""
+    """Acknowledges these answers as ``after`` of the next call; None: no answers."""
     retries: tuple[Retry, ...] = ()
     """What people have told the agent to try again."""
 

@@ -10,7 +10,7 @@ from answerback_teams.account_links import AccountLinks
 
 
 class RunningLinks(Running):
-    """What a service has of links."""
+    """The links of a running service."""
 
     def __init__(self, parts: ServiceParts) -> None:
         self.holders = parts.holders

@@ -16,7 +16,7 @@ from answerback_teams.sign_ins import SignIns
 
 
 class RunningSignIns(Running):
-    """What a service has of sign-ins."""
+    """The sign-ins of a running service."""
 
     def __init__(self, parts: ServiceParts) -> None:
         self._labels = parts.configured.labels

@@ -126,7 +126,7 @@ def parse(source: str) -> tuple[Block, ...]:
 def hides_marks(source: str) -> bool:
     """Whether a Markdown context has marks that its blocks do not show, such as those of emphasis, or a backslash.
 
-    A fence is none, nor are the backticks around all of a paragraph: what they enclose is shown as code, verbatim.
+    A fence does not count, nor do backticks around a whole paragraph: what they enclose is shown as code, verbatim.
     """
     return _document(source).hides_marks
 

@@ -253,12 +253,14 @@ def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer])
     stays until its question is skipped. A question without an answer counts as skipped, so answers that depend on the
     open question stay until it is answered.
     """
+    # An Edit returns to the review, so only what has become open by it is asked, from the first question on.
     moved_to = walk.at if walk.editing is None and walk.at is not None else len(form.questions)
     held, asked = _asked(form, given)
     open_indexes = [
         i
         for i in asked
         if (answer := held.get(form.questions[i].id)) is None
+        # After Back, people walk through their later answers again. What was filled in for them is not asked.
         or (i > moved_to and not walk.moves_on and answer.source is Source.HUMAN)
     ]
     at = _next_after(moved_to, open_indexes)
@@ -273,6 +275,7 @@ def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer])
         at=at,
         answers=answers,
         again=held.get(question_id) or kept.get(question_id),
+        # Back from an Edit restores the review: until then, what the Edit skips is not set aside.
         kept=tuple(kept.values()) if walk.editing is None else walk.kept,
         editing=walk.editing,
         moves_on=walk.moves_on or at < moved_to < len(form.questions),
@@ -293,7 +296,7 @@ def _asked(
         answer, when = given.get(question.id), question.when
         is_certain = when is None or when.question_id not in unknown
         if not is_certain:
-            unknown.add(question.id)
+            unknown.add(question.id)  # nor is it certain, then, what depends on this one
         if when is not None:
             gate = held.get(when.question_id)  # a skipped question counts as null
             if not json_equal(gate.value if gate else None, when.equals):
@@ -355,6 +358,7 @@ def _back(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk | 
     at = question_index(form, previous.question_id)
     if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=previous, moves_on=False)
+    # Without a review, nobody would look again at later answers: they may not fit the new one, and are dropped.
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=previous)
 
 
@@ -408,6 +412,7 @@ def _reopen(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk 
     by = context.by
     if by is None or not any(context.people.is_same(by, each) for each in walk.answerers):
         return _refuse(refusals.NOT_AN_ANSWERER)
+    # Votes are dropped either way: what others have confirmed may change now.
     if has_review(form):
         return Walk(phase=Phase.REVIEW, answers=walk.answers, kept=walk.kept)
     return _back(form, walk, action, context)

@@ -22,7 +22,7 @@ class ClientAddress(NamedTuple):
 
     @property
     def source(self) -> str:
-        """What counts as one caller: an IPv4 address, or an IPv6 network."""
+        """The caller for limits: an IPv4 address, or an IPv6 network, since one machine has many addresses of it."""
         address = parse_address(self.text)
         if not isinstance(address, IPv6Address):
             return self.text

@@ -19,7 +19,7 @@ from answerback_base.strict_json import is_all_encodable, is_encodable
 
 
 def read_message(body: bytes) -> dict[str, JsonValue]:
-    """The message in a body; empty if it is none, which the SDK then reports.
+    """Read the message in a body. Empty if the body is not a message, which the SDK then reports.
 
     Raises:
         ProblemError: 400; it is not JSON, or contains something that is not text.

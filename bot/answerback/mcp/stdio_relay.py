@@ -64,7 +64,7 @@ _EVENT_STREAM: Final = "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class RelayOptions:
-    """What the query of the service's ``/mcp`` says."""
+    """The query of the service's ``/mcp``."""
 
     tools: str | None = None
     """The asking tools to offer, as `parse_asking_tools` takes them."""

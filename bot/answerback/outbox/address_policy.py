@@ -239,7 +239,7 @@ class GuardedResolver(AbstractResolver):
         """Resolve a host to those of its addresses that may be reached.
 
         Raises:
-            AddressRefusedError: there are none.
+            AddressRefusedError: none of its addresses may be reached.
         """
         resolved = await self._inner.resolve(host, port, family)
         reasons = [self._rules.refusal_reason(host, address["host"]) for address in resolved]

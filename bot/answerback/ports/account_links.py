@@ -34,7 +34,7 @@ class LinkedAccounts(Protocol):
         """What a person has started, if there is still time."""
 
     async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
-        """Link the account that has confirmed the person's code, or refuse it; False if there is none such."""
+        """Link the account that has confirmed the person's code, or refuse it; False if no such account has."""
 
     async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
         """The linked accounts; with a person, only theirs."""

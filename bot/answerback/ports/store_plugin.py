@@ -39,7 +39,7 @@ class StorePlugin(ABC):
         """Name a database for people, without its password."""
 
     def file(self, url: str) -> Path | None:
-        """Return the database's file, beside which keys are stored; None if it is none, or not on this machine."""
+        """Return the database's file, beside which keys are stored; None if it has no file, or none on this machine."""
         return None
 
     @abstractmethod

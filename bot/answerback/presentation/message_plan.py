@@ -301,6 +301,7 @@ class _Plan:
         self._add_files()
         self.is_cut |= not fits_line(wording.ending(view, self.labels), SENTENCE_BUDGET)
         self.is_cut |= any(line.question.context for line in view.lines)
+        # A Reply may have ended an ask that has answers: two thirds of the room are kept for them.
         most = self.left // 3 if view.lines else self.left
         reply = self._shorten(view.reply or "", _least(most, style.most_reply))
         self._add_answers()
@@ -372,6 +373,7 @@ class _Plan:
         lines, fitter = self.view.lines, self.style.fitter
         if not lines:
             return
+        # Platforms bound the styled parts of a message, and each question of a long list would take some.
         if self.style.most_marked is not None and len(lines) > self.style.most_marked:
             fitter = fitter._replace(question=TextBlock(""))
         pairs, cut = fitter.fit_answers(lines, self.labels, self.left, numbered=numbered)
@@ -394,12 +396,14 @@ class _Plan:
             asked: the question, which has half of that even if there are many options.
             below: what stands below it.
         """
+        # The context may be of any length, the question is what people need: so half of the room is kept for the texts.
         room = self.left
         if prompt.question.context:
             self.context = self._render_context(prompt, self.left // 2)
             room -= self.style.fitter.length(self.context.text)
         texts = self._fit(asked, room // 2 if below else room)
         others = self._fit(below, room - sum(map(self.style.fitter.length, texts)))
+        # The texts were often shorter than their half. A context that was cut gets what they left.
         if not self.context.fitted.whole:
             self.context = self._render_context(prompt, self.left)
         self._take(self.context.text)

@@ -75,6 +75,7 @@ class LateAnswerTracker:
                 each for key, each in released if key in keys
             }
             unseen = [late for late in owed if late.ask.id not in elsewhere]
+            # If other responses have taken this whole page meanwhile, the next one may have something for this caller.
             if unseen or not owed:
                 return unseen
 

@@ -1,4 +1,4 @@
-"""What the bridges share that follow an agent's server: listen, ask people, answer, withdraw, deliver late answers.
+"""The bridge that follows an agent's server: listen, ask people, answer, withdraw, deliver late answers.
 
 A bridge adds what is its host's own: how requests and answers look, and how it knows that a session was interrupted.
 """

@@ -1,4 +1,4 @@
-"""What an agent is that can be connected: its configuration files, the entries for these, and its limitations."""
+"""An agent that can be connected: its configuration files, the entries for these, and its limitations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host can be answered to an event: anything else does not come from the service. Pure."""
+"""The shapes of answers to a host's event: anything else does not come from the service. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host's hooks are answered: the part `answers` of its folder, and what the hosts have in common. Pure."""
+"""The answers to a host's hooks: the part `answers` of its folder, and what the hosts have in common. Pure."""
 
 from __future__ import annotations
 

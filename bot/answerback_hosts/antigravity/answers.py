@@ -1,4 +1,4 @@
-"""What Antigravity CLI's hooks are answered. Pure.
+"""The answers to Antigravity CLI's hooks. Pure.
 
 An event does not name itself: only one before the use of a tool has the call and neither its result nor an error.
 """

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Antigravity CLI."""
+"""The settings that `answerback connect` writes for Antigravity CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Claude Code's hooks are answered. Pure."""
+"""The answers to Claude Code's hooks. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Claude Code."""
+"""The settings that `answerback connect` writes for Claude Code."""
 
 from __future__ import annotations
 

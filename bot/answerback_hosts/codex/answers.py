@@ -1,4 +1,4 @@
-"""What Codex's hooks are answered. Pure."""
+"""The answers to Codex's hooks. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Codex is answered: the shapes of its requests' results."""
+"""The answers to Codex: the shapes of its requests' results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Codex."""
+"""The settings that `answerback connect` writes for Codex."""
 
 from __future__ import annotations
 

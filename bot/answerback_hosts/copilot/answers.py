@@ -1,4 +1,4 @@
-"""What Copilot CLI's hooks are answered. Pure."""
+"""The answers to Copilot CLI's hooks. Pure."""
 
 from __future__ import annotations
 

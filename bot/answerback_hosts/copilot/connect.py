@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Copilot CLI."""
+"""The settings that `answerback connect` writes for Copilot CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Cursor's hooks are answered. Pure."""
+"""The answers to Cursor's hooks. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Cursor."""
+"""The settings that `answerback connect` writes for Cursor."""
 
 from __future__ import annotations
 

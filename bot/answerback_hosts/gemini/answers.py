@@ -1,4 +1,4 @@
-"""What Gemini CLI's hooks are answered. Pure."""
+"""The answers to Gemini CLI's hooks. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Gemini CLI."""
+"""The settings that `answerback connect` writes for Gemini CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Goose: our tools by MCP, and nothing else."""
+"""The settings that `answerback connect` writes for Goose: our tools by MCP, and nothing else."""
 
 from __future__ import annotations
 

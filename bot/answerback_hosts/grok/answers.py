@@ -1,4 +1,4 @@
-"""What Grok's hooks are answered. Pure."""
+"""The answers to Grok's hooks. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Grok."""
+"""The settings that `answerback connect` writes for Grok."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def _parse_approval(kind: str, record: Json) -> Request | None:
 
 
 def _given(request: Request, structured: Json) -> Json | None:
-    """The answers by question; a message in their place is the answer to those that are open. None: there are none."""
+    """The answers by question; a message in their place is the answer to those that are open. None: no answers."""
     given = as_object(as_object(structured.get("answers")).get("answers"))
     message = structured.get("reply")
     if structured.get("status") == "answered" or not isinstance(message, str) or not message:

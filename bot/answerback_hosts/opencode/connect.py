@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for opencode."""
+"""The settings that `answerback connect` writes for opencode."""
 
 from __future__ import annotations
 

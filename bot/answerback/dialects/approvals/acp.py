@@ -152,7 +152,7 @@ def _agree(arguments: JsonValue, parsed: Json) -> bool:
 
 
 def _sentences(node: ArgumentNode) -> dict[str, str]:
-    """Return the host's own words in an object, each with its field; the bare name of a tool is none of them."""
+    """Return the host's own words in an object, each with its field; the bare name of a tool does not count."""
     found = {key: node.at(key).value for key in ("title", "description")}
     return {
         text: key
