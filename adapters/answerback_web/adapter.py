@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -88,7 +90,15 @@ class WebSurface:
         )
         self._local = Visitors(access, holders, TrustedProxies(), operators=True, labels=labels)
         trusted = proxies or TrustedProxies()
-        self._public = Visitors(access, holders, trusted, operators=False, labels=labels)
+        self._sign_in = next((path for each in extensions if (path := each.sign_in())), None)
+        self._public = Visitors(
+            access,
+            holders,
+            trusted,
+            operators=False,
+            labels=labels,
+            sign_in=self._sign_in is not None,
+        )
         self._tokens = tokens
         self._devices = devices
         self._sign_ins, self._links = sign_ins, links
@@ -145,9 +155,12 @@ class WebSurface:
         return self._routes(self._public)
 
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        asks = AskPages(self._site, visitors, self._devices)
+        site = self._site
+        if visitors.sign_in:
+            site = replace(site, sign_in=self._sign_in)
+        asks = AskPages(site, visitors, self._devices)
         inbox = Inbox(
-            self._site,
+            site,
             visitors,
             tokens=self._tokens,
             asks=asks,
@@ -163,11 +176,11 @@ class WebSurface:
             web.post("/inbox/{name}", inbox.decide),
             web.get("/inbox/{name}/events", inbox.events),
             web.get("/inbox/{name}/history", inbox.history),
-            web.get("/inbox/{name}/manifest.json", manifest),
-            *(PushPages(self._site, visitors, self._devices).routes() if self._devices else ()),
-            *self._device_routes(visitors),
-            *self._account_routes(visitors),
-            *(route for each in self._extensions for route in each.routes(self._site, visitors)),
+            web.get("/inbox/{name}/manifest.json", partial(manifest, visitors)),
+            *(PushPages(site, visitors, self._devices).routes() if self._devices else ()),
+            *self._device_routes(site, visitors),
+            *self._account_routes(site, visitors),
+            *(route for each in self._extensions for route in each.routes(site, visitors)),
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
@@ -191,16 +204,16 @@ class WebSurface:
         key = secrets.token_bytes(32) if visitors.operators else self._site.access.secret
         return Tickets(key, self._site.now)
 
-    def _device_routes(self, visitors: Visitors) -> list[web.RouteDef]:
+    def _device_routes(self, site: Site, visitors: Visitors) -> list[web.RouteDef]:
         if self._sign_ins is None:
             return []
         from answerback_web.device_pages import DevicePages  # most services have none
 
-        return DevicePages(self._site, visitors, self._sign_ins).routes()
+        return DevicePages(site, visitors, self._sign_ins).routes()
 
-    def _account_routes(self, visitors: Visitors) -> list[web.RouteDef]:
+    def _account_routes(self, site: Site, visitors: Visitors) -> list[web.RouteDef]:
         if self._links is None:
             return []
         from answerback_web.account_pages import AccountPages  # only where accounts can be linked
 
-        return AccountPages(self._site, visitors, self._links).routes()
+        return AccountPages(site, visitors, self._links).routes()

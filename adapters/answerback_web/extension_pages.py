@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from answerback.core.labels import Labels
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, Visitors
 
@@ -27,6 +28,13 @@ class ExtensionPages(ABC):
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
         """Return the routes of one listener. `answerback_web.visitors.VisitorPages` serves pages below inboxes."""
 
-    def link(self, visitor: Visitor) -> PageLink | None:
+    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
         """Return the link that a visitor finds in their inbox; None: there is none."""
+        return None
+
+    def sign_in(self) -> str | None:
+        """Return the path, from the root of the public listener, where people sign in; None: they do not here.
+
+        The page may get the link of an ask, as ``to``.
+        """
         return None

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask, headline_of
 from answerback.core.errors import StoreError
+from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDevices
@@ -225,7 +226,8 @@ class Inbox:
         push, is_seen = None, HIDDEN_HEADER not in request.headers
         if is_seen:
             await self._site.note_seen(results.rows)
-        if self._devices is not None:
+        # A notification's device would keep what belongs to one tab.
+        if self._devices is not None and visitor.person.known is not AuthMethod.OIDC:
             if is_seen:
                 await self._devices.note_seen(visitor.person.user_id, results.rows)
             key = await self._devices.server_key()
@@ -259,8 +261,12 @@ class Inbox:
             drafts=self._site.draft_key(visitor.person),
             connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
-            further=[link for each in self._extensions if (link := each.link(visitor))],
-            may_link=self._can_link and not visitor.is_operator,
+            further=[
+                link for each in self._extensions if (link := each.link(visitor, self._site.labels))
+            ],
+            may_link=self._can_link
+            and not visitor.is_operator
+            and visitor.person.known is not AuthMethod.OIDC,
         )
 
     async def _grants(self, visitor: Visitor, links: _Links) -> list[GrantRow]:

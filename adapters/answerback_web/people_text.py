@@ -95,6 +95,7 @@ def name_with_proof(person: Person, labels: Labels) -> str:
         AuthMethod.KEY: labels.known_key,
         AuthMethod.LINK: labels.known_link,
         AuthMethod.PROXY: labels.known_proxy,
+        AuthMethod.OIDC: labels.known_proxy,
         None: None,
     }[person.known]
     return f"{name} ({known})" if known else name

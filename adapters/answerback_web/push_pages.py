@@ -10,6 +10,7 @@ from aiohttp import web
 
 from answerback.core.actions import Answer
 from answerback.core.intents import Intent
+from answerback.core.person import AuthMethod
 from answerback.http.service_workers import OWN_WORKER, removal_response
 from answerback.ports.push import NewSubscription, PushDevices
 from answerback.ports.surface import Acted, Actor
@@ -21,14 +22,20 @@ _ICONS: Final = (("icon-192.png", "192x192"), ("icon-512.png", "512x512"))
 _HOME: Final = "../{}"
 
 
-async def manifest(request: web.Request) -> web.Response:
-    """Describe the page to a browser that installs it: it opens the inbox that it was installed from."""
+async def manifest(visitors: Visitors, request: web.Request) -> web.Response:
+    """Describe the page to a browser that installs it: it opens the inbox that it was installed from.
+
+    What somebody installs who has signed in begins with a sign-in: their inbox belongs to one tab.
+    """
+    visitor = await visitors.find_by_inbox(request)
+    is_session = visitor is not None and visitor.person.known is AuthMethod.OIDC
+    start = "../../" if is_session else _HOME.format(quote(request.match_info["name"]))
     icons = [
         {"src": f"../../a/-/{name}", "sizes": size, "type": "image/png"} for name, size in _ICONS
     ]
     body = {
         "name": "Answerback",
-        "start_url": _HOME.format(quote(request.match_info["name"])),
+        "start_url": start,
         "scope": "../../",
         "display": "standalone",
         "background_color": "#ffffff",

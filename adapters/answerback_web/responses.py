@@ -126,6 +126,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "asked_at": None,
     "confirmations": 0,
     "installable": False,
+    "sign_in": None,
 }
 """Template variables that only some pages set."""
 

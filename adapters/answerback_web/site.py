@@ -60,6 +60,8 @@ class Site:
     agents: Mapping[str, str]
     service: Asks
     link_days: float = math.inf
+    sign_in: str | None = None
+    """The path, from the root, of the page where people sign in; None: they need a key, or a proxy signs them in."""
     bodies: BodyReader = field(default_factory=lambda: BodyReader(limits.MAX_POST))
 
     @property
@@ -174,5 +176,10 @@ class Site:
     def render_template(self, name: str, **context: object) -> str:
         lang = "en" if self.labels == Labels() else "und"
         return responses.render_template(
-            name, labels=self.labels, lang=lang, proof=self.proofs.new_pair(), **context
+            name,
+            labels=self.labels,
+            lang=lang,
+            proof=self.proofs.new_pair(),
+            sign_in=self.sign_in,
+            **context,
         )

@@ -56,10 +56,17 @@ class Visitors:
     proxies: TrustedProxies
     operators: bool
     labels: Labels
+    sign_in: bool = False
+    """Whether people sign in on a page of this listener."""
 
     async def can_have_inboxes(self) -> bool:
         """Whether any person can have an inbox here."""
-        return self.operators or self.proxies.is_configured or len(await self.holders()) > 1
+        return (
+            self.operators
+            or self.sign_in
+            or self.proxies.is_configured
+            or len(await self.holders()) > 1
+        )
 
     async def link_holder_names(self) -> list[str]:
         return [each.person.user_id for each in await self.holders() if not each.is_operator]

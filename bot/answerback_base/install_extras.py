@@ -12,6 +12,8 @@ POSTGRES: Final = ("postgres", ("psycopg",))
 """The extra for the PostgreSQL store."""
 OTEL: Final = ("otel", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"))
 """The extra for traces."""
+OIDC: Final = ("oidc", ("cryptography", "jwt"))
+"""The extra for sign-ins by OpenID Connect."""
 PUSH: Final = ("push", ("cryptography", "http_ece", "py_vapid"))
 """The extra for notifications in browsers."""
 

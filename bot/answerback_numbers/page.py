@@ -39,7 +39,7 @@ class NumbersPages(ExtensionPages):
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
         return _NumbersPage(site, visitors, self._read).routes()
 
-    def link(self, visitor: Visitor) -> PageLink | None:
+    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
         return PageLink(_PATH, _TITLE) if visitor.is_operator else None
 
 

@@ -75,6 +75,7 @@ MIGRATIONS: Final = (
     Migration("urgent", schema.URGENT),
     Migration("files", schema.FILES),
     Migration("by_time", schema.ASKS_BY_TIME),
+    Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

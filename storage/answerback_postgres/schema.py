@@ -454,3 +454,13 @@ FILES: Final = (
 """Keep the files that agents send. Without a ``value``, an upload is not complete."""
 ASKS_BY_TIME: Final = ("CREATE INDEX asks_by_time ON asks (created_at, seq)",)
 """Find the asks of some days without reading those of others."""
+OIDC_SESSIONS: Final = (
+    """CREATE TABLE oidc_sessions (
+        id text COLLATE "C" PRIMARY KEY,
+        person text COLLATE "C" NOT NULL,
+        at double precision NOT NULL,
+        until double precision NOT NULL
+    )""",
+    "CREATE INDEX oidc_sessions_by_end ON oidc_sessions (until)",
+)
+"""Keep who has signed in with the identity provider."""

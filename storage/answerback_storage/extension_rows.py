@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from answerback.ports.extension_rows import NewRow, RowStore, SchemaTable, StoredRow
 from answerback.ports.installed_extensions import installed_extensions
@@ -60,6 +60,8 @@ class SqlExtensionRows(Part[SqlDatabase], RowStore):
         names = {"ended": self._db.ended, "ended_at": self._db.ended_at}
         return await self._db.fetch(statement.format(**names), *values)
 
-    async def write(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+    async def write(
+        self, statement: str, rows: Sequence[Sequence[object]]
+    ) -> Sequence[tuple[Any, ...]]:
         values = [value for row in rows for value in row]
-        await self._db.execute(statement.format(values=value_rows(rows)), *values)
+        return await self._db.execute(statement.format(values=value_rows(rows)), *values)

@@ -336,6 +336,30 @@ SERVICE = (
         "kinds = None",
         (f"{_UNIT}/api/test_too_late.py",),
     ),
+    # Nobody signs in as somebody else, and nobody whom `people` does not name.
+    *(
+        Mutant(f"bot/answerback_oidc/{module}.py", line, mutant, (f"{_UNIT}/oidc/{test}.py",))
+        for module, line, mutant, test in (
+            ("tokens", 'if header.get("alg") not in ALGORITHMS:', "if False:", "test_tokens"),
+            (
+                "tokens",
+                "if not isinstance(sent, str) or not hmac.compare_digest(sent.encode(), nonce.encode()):",
+                "if False:",
+                "test_tokens",
+            ),
+            ("tokens", 'if times["exp"] <= now - LEEWAY:', "if False:", "test_tokens"),
+            ("provider", "if is_named and issuer != found.issuer:", "if False:", "test_signing_in"),
+            ("provider", "if found.issuer != issuer:", "if False:", "test_extension"),
+            ("attempts", "return begun if is_its else None", "return begun", "test_signing_in"),
+            (
+                "sessions",
+                "return is_ours and self._people.name_of(person) is not None",
+                "return is_ours",
+                "test_signing_in",
+            ),
+            ("pages", "if not own.sessions.may_sign_in(person):", "if False:", "test_signing_in"),
+        )
+    ),
     # The chain of receipts: what was changed or removed is found.
     *(
         Mutant(

@@ -184,6 +184,7 @@
   async function followLink(event) {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
     if (link && link.closest(".entry.held")) return event.preventDefault();
+    if (link && link.dataset.leave !== undefined) return; // a page with a script of its own
     if (!link || event.button > 1 || event.defaultPrevented || !canProve || link.getAttribute("href").startsWith("#")) return;
     const url = resolve(link.getAttribute("href"));
     if (!channel.isOurs(url)) return;

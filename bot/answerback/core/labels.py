@@ -281,6 +281,23 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     )
     sign_in: str = "Sign in"
     sign_in_title: str = "Sign in to Answerback"
+    sign_in_with: str = "Sign in with your organization"
+    sign_out: str = "Sign out"
+    sign_out_here: str = "Sign out here"
+    sign_out_everywhere: str = "Sign out everywhere"
+    signed_out: str = "You are signed out. You can close this page."
+    oidc_waiting: str = "You are being signed in."
+    oidc_no_script: str = "Signing in needs JavaScript."
+    oidc_failed: str = (
+        "You are not signed in: this sign-in did not begin in this tab, or took too long."
+    )
+    oidc_unknown: str = (
+        "You are not signed in, as you are not among the people who may. Ask the operator to add this id to `people`:"
+        " {id}"
+    )
+    oidc_unavailable: str = (
+        "You are not signed in: your organization's sign-in cannot be reached. Try again later."
+    )
     key_needed: str = "You need your key to answer."
     key_label: str = "Your key"
     key_hint: str = (

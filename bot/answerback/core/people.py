@@ -9,6 +9,8 @@ from typing import Final
 
 from answerback.core.person import AuthMethod, EpochSeconds, Person, StrictDataclass
 
+_OWN_NAMES: Final = {AuthMethod.LINK, AuthMethod.PROXY, AuthMethod.OIDC}
+"""Ways to be known on one surface that name people differently."""
 PERSON_PREFIX: Final = "person:"
 """Stands before a person's name wherever an id may stand."""
 
@@ -178,9 +180,9 @@ class People:
         """Whether two accounts are known to belong to different people: on one surface, or by the directory."""
         if self.may_be_same(one, other):
             return False
-        # Who signs in by a proxy may have a personal link, too.
-        by_both = {one.known, other.known} == {AuthMethod.LINK, AuthMethod.PROXY}
-        if one.surface == other.surface and not by_both:
+        # Who signs in one way may have a personal link, too, or sign in another way.
+        ways = {one.known, other.known} & _OWN_NAMES
+        if one.surface == other.surface and len(ways) < 2:
             return True
         return self.is_known(one, at) and self.is_known(other, at)
 

@@ -38,6 +38,8 @@ class AuthMethod(StrEnum):
     """They used their personal link."""
     PROXY = "proxy"
     """A trusted proxy signed them in."""
+    OIDC = "oidc"
+    """They signed in with the identity provider."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # commands that need no service import this module, too
     from answerback.ports.clock import Clock
     from answerback.ports.commands import Command
     from answerback.ports.operation import ApiCall, Operation
-    from answerback.ports.person_key import KeyHolderSource
+    from answerback.ports.person_key import KeyHolder, KeyHolderSource
     from answerback.ports.plugin import Finding, Strength
     from answerback.ports.push import NotifyingSurface
     from answerback.ports.sender import SendResult
@@ -66,6 +66,8 @@ class Configured:
     """Returns the surface where a route asks; None if that depends on the ask."""
     limits: Callable[[LimitSettings], AskLimits]
     """Returns the limits of an agent with these settings: unset keys have those of ``[limits]``."""
+    public_url: str | None
+    """The public listener's address as seen from outside; None if there is no public listener."""
 
     @property
     def uses_tokens(self) -> bool:
@@ -180,6 +182,14 @@ class Running:
 
     def for_page(self, surface: str) -> object | None:
         """What a surface gets in `answerback.ports.plugin.Host.additions`, by the extension's name; None: nothing."""
+        return None
+
+    async def signed_in(self) -> Sequence[KeyHolder]:
+        """The people who are signed in now, besides those who have keys: see `KeyHolderSource`."""
+        return ()
+
+    def credential_of(self, person: Person) -> str | None:
+        """What proves who a person is that it has signed in, as long as they may sign in; None: nothing."""
         return None
 
     def reload(self, configured: Configured) -> Callable[[], None] | None:

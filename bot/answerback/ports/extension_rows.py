@@ -83,9 +83,11 @@ class RowStore(Protocol):
                 what follows ``FROM asks`` for those that have ended and are not erased, and ``{ended_at}`` for when.
         """
 
-    async def write(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Write to such a table, in a transaction of its own. ``{values}`` stands for the rows, as ``VALUES`` takes
-        them."""
+    async def write(
+        self, statement: str, rows: Sequence[Sequence[object]]
+    ) -> Sequence[tuple[Any, ...]]:
+        """Write to such a table, in a transaction of its own, and return what the statement returns. ``{values}``
+        stands for the rows, as ``VALUES`` takes them."""
 
 
 class SchemaTable(NamedTuple):

@@ -41,6 +41,7 @@ async def build_service(on: Foundation) -> BuiltService:
     tokens = build_agent_tokens(settings)
     credential_of = person_keys.build_credential_reader(settings, on.holders, tokens)
     extensions = await _open_extensions(on, tokens, credential_of)
+    on.holders.join(extensions.signing_in())
     service = Service(
         opened.store,
         opened.clock,

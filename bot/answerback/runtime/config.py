@@ -146,7 +146,7 @@ class PersonSettings(Table):
 
     name: Annotated[NotBlank, Field(max_length=100)] | None = None
     ids: Annotated[Names, Field(min_length=1)]
-    """Each as ``surface:id``."""
+    """Each as ``surface:id``, or ``oidc:ISSUER#SUBJECT`` for who signs in on the page with the identity provider."""
 
     @field_validator("ids")
     @classmethod
@@ -155,7 +155,8 @@ class PersonSettings(Table):
             surface, colon, user_id = each.partition(":")
             if not (surface and colon and user_id):
                 raise ValueError(f"{each!r} must be the name of a surface, a colon and an id there")
-        return ids
+        home = installed_plugins().home
+        return tuple(f"{home}:{each}" if each.startswith("oidc:") else each for each in ids)
 
 
 class McpSettings(Table):

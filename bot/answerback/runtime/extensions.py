@@ -27,6 +27,8 @@ def configured_for(settings: Settings, extension: Extension) -> Configured:
         name: [secret.get_secret_value() for secret in agent.callback_secret]
         for name, agent in settings.agents.items()
     }
+    public = settings.public
+    is_public = public.port is not None and public.url is not None
     return Configured(
         table=extension_settings(settings, extension),
         agent_secrets=secrets if settings.uses_tokens else None,
@@ -35,6 +37,7 @@ def configured_for(settings: Settings, extension: Extension) -> Configured:
         default_route=settings.default_route,
         surface_of=partial(surface_of_route, settings),
         limits=partial(build_agent_limits, settings),
+        public_url=str(public.url).rstrip("/") if is_public else None,
     )
 
 
@@ -124,6 +127,12 @@ class Extensions:
         """Yield what they run in the background."""
         for each in self.running.values():
             yield from each.loops().items()
+
+    def signing_in(self) -> list[Running]:
+        """Return those by which people sign in."""
+        return [
+            each for each in self.running.values() if type(each).signed_in is not Running.signed_in
+        ]
 
     def for_page(self, surface: str) -> dict[str, object]:
         """Return what they add to a surface's pages."""

@@ -12,7 +12,6 @@ import aiohttp
 from answerback.api.metrics import Metrics
 from answerback.api.operation import PendingChanges
 from answerback.ports.claims import ClaimKind
-from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Surface
 from answerback.runtime import person_keys
 from answerback.runtime.config import Settings
@@ -37,7 +36,7 @@ class Foundation:
     sockets: BoundSockets
     metrics: Metrics
     opened: OpenStore
-    holders: KeyHolderSource
+    holders: person_keys.JoinedHolders
     http: aiohttp.ClientSession
     """The chats' session."""
     tracing: Tracing | None

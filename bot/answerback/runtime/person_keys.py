@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import StoreError
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
+from answerback.ports.extension import Running
 from answerback.ports.person_key import (
     KeyHolder,
     KeyHolderSource,
@@ -96,7 +97,30 @@ class HolderReader:
         return (operator_holder(key, operator(home)), *people)
 
 
-async def build_holders_reader(settings: Settings) -> KeyHolderSource:
+class JoinedHolders:
+    """All valid keys, and the people whom extensions have signed in."""
+
+    def __init__(self, keys: KeyHolderSource) -> None:
+        self._keys = keys
+        self._others: Sequence[Running] = ()
+
+    def join(self, others: Sequence[Running]) -> None:
+        """Take in those whom these extensions sign in, after the keys."""
+        self._others = others
+
+    async def __call__(self) -> tuple[KeyHolder, ...]:
+        found = await self._keys()
+        for each in self._others:
+            found = (*found, *await each.signed_in())
+        return found
+
+    def credential_of(self, person: Person) -> str | None:
+        """Return what proves who a person is that an extension has signed in; None: nothing."""
+        found = (each.credential_of(person) for each in self._others)
+        return next((each for each in found if each is not None), None)
+
+
+async def build_holders_reader(settings: Settings) -> JoinedHolders:
     """Build the function that returns all valid keys.
 
     Raises:
@@ -109,11 +133,11 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
     name_of = plugin_settings(settings, installed_plugins().usable[home]).name_of
     holders = HolderReader(file, PersonalLinksFile(path), home, name_of)
     await holders()  # the first person who acts does not wait for a thread
-    return holders
+    return JoinedHolders(holders)
 
 
 def build_credential_reader(
-    settings: Settings, holders: KeyHolderSource, tokens: AgentTokens
+    settings: Settings, holders: JoinedHolders, tokens: AgentTokens
 ) -> CredentialOf:
     """Build the function that reads what is valid now: what rests on a revoked or replaced credential ends."""
     header = signed_in_by(settings)
@@ -123,6 +147,8 @@ def build_credential_reader(
             return tokens.front_end_hash(person.via)
         if person.known is AuthMethod.PROXY:
             return header
+        if person.known is AuthMethod.OIDC:
+            return holders.credential_of(person)
         if person.known not in {AuthMethod.KEY, AuthMethod.LINK}:
             return ""
         valid = await holders()

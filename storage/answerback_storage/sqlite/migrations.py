@@ -60,6 +60,7 @@ MIGRATIONS: Final = (
     Migration("urgent", schema.URGENT),
     Migration("files", schema.FILES),
     Migration("by_time", schema.ASKS_BY_TIME),
+    Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
 )
 
 

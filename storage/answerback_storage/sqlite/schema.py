@@ -398,3 +398,9 @@ FILES: Final = (
 """Keep the files that agents send. Without a ``value``, an upload is not complete."""
 ASKS_BY_TIME: Final = ("CREATE INDEX asks_by_time ON asks (created_at)",)
 """Find the asks of some days without reading those of others."""
+OIDC_SESSIONS: Final = (
+    """CREATE TABLE oidc_sessions (
+        id TEXT PRIMARY KEY, person TEXT NOT NULL, at REAL NOT NULL, until REAL NOT NULL) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX oidc_sessions_by_end ON oidc_sessions (until)",
+)
+"""Keep who has signed in with the identity provider."""

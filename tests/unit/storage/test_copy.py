@@ -114,6 +114,8 @@ async def fill(store: Store) -> None:
     await store.files.finish(file)
     await store.asks.create(Write(new_ask(12, request={"files": [file]})), None)
     await store.asks.change("ask_12", end_decision())
+    signed_in = "INSERT INTO oidc_sessions (id, person, at, until) VALUES {values}"
+    await store.rows.write(signed_in, [("sha256:0", ODD, 1.0, 2.5)])
 
 
 async def holds_everything(store: Store) -> None:
@@ -135,6 +137,7 @@ async def holds_everything(store: Store) -> None:
     [row] = await store.rows.list("x")
     assert (row.ask_id, row.value) == ("ask_1", [ODD])
     assert await store.rows.read("SELECT agent FROM numbers") == [(ODD,)]
+    assert await store.rows.read("SELECT person, until FROM oidc_sessions") == [(ODD, 2.5)]
     moved = await store.messages.find_moved("slack", "C4", "T4", 9e9, 9)
     assert [ask.id for ask in moved] == ["ask_4"]
     assert await store.claims.next_due(0.0) == 2 / 3

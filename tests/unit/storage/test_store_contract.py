@@ -13,9 +13,10 @@ from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.store_claims import SharedStoreContract
 from answerback_testing.store_contract import StoreContract
 from tests.stores.numbers import NumbersContract
+from tests.stores.oidc import OidcContract
 
 
-class TestSqliteStore(NumbersContract, StoreContract):
+class TestSqliteStore(NumbersContract, OidcContract, StoreContract):
     """`StoreContract` on a real file."""
 
     @pytest.fixture
@@ -23,7 +24,7 @@ class TestSqliteStore(NumbersContract, StoreContract):
         return lambda: SqliteStore(tmp_path / "answerback.db")
 
 
-class TestPostgresStore(SharedStoreContract, NumbersContract, StoreContract):
+class TestPostgresStore(SharedStoreContract, NumbersContract, OidcContract, StoreContract):
     """`StoreContract` on a real server."""
 
     @pytest.fixture
