@@ -15,8 +15,10 @@ from aiohttp import web
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.clarification import AskBack
 from answerback.core.confirmer_copies import is_account_elsewhere
+from answerback.core.editing import AllowEdited, refuse_edit
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.escalation import as_still_open
+from answerback.core.form import OptionKind
 from answerback.core.granting import can_revoke
 from answerback.core.handing_over import people_to_choose
 from answerback.core.intents import Intent, ResolvedAction
@@ -35,7 +37,14 @@ from answerback.presentation.responders import has_done_their_part, missing_grou
 from answerback_base.sanitize import one_line
 from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
-from answerback_web.parse import ChangedRows, ConfirmEndTurn, InvalidPost, KeepTurn, Post
+from answerback_web.parse import (
+    ChangedCall,
+    ChangedRows,
+    ConfirmEndTurn,
+    InvalidPost,
+    KeepTurn,
+    Post,
+)
 from answerback_web.record import RecordLine
 from answerback_web.render import AskPage, Summary
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
@@ -226,7 +235,7 @@ class AskPages:
         if "key" in post.fields:
             return await self._unlock(visit, ask, post)
         if visit.person is None:
-            notice, texts = self._site.labels.page_expired, parse.typed_texts(post)
+            notice, texts = self._site.labels.page_expired, parse.typed_texts(post, ask)
             return await self._ask_page(visit, ask, 403, notice=notice, unsaved_texts=texts)
         return await self._handle_post(visit, visit.person, ask, post)
 
@@ -235,9 +244,15 @@ class AskPages:
     ) -> web.StreamResponse:
         if ask.open and not visit.may_answer(ask):
             return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
-        meaning = parse.interpret_post(post, ask, self._site.labels)
+        labels = self._site.labels
         if (
-            isinstance(meaning, InvalidPost | ConfirmEndTurn | KeepTurn | ChangedRows)
+            post.do in parse.CHANGES
+        ):  # the call may be long, and is read as if the agent had sent it
+            meaning = await asyncio.to_thread(parse.interpret_post, post, ask, labels)
+        else:
+            meaning = parse.interpret_post(post, ask, labels)
+        if (
+            isinstance(meaning, InvalidPost | ConfirmEndTurn | KeepTurn | ChangedRows | ChangedCall)
             and post.revision != ask.revision
         ):
             why = RejectReason.STALE if ask.open else RejectReason.ENDED
@@ -247,7 +262,7 @@ class AskPages:
                 return await self._ask_page(visit, ask, 422, post=post, problems=meaning.problems)
             case ConfirmEndTurn():
                 return self._confirm(visit, ask, post)
-            case KeepTurn():
+            case KeepTurn() | ChangedCall():
                 return await self._ask_page(visit, ask, post=post)
             case ChangedRows():
                 return await self._ask_page(visit, ask, post=meaning.post)
@@ -315,7 +330,7 @@ class AskPages:
         marks = people_text.plain_format(labels)
         reader = visit.person.user_id if visit.person else None
         notice = wording.rejection_note(rejected, labels, marks, reader)
-        texts = parse.typed_texts(post)
+        texts = parse.typed_texts(post, ask)
         return await self._ask_page(visit, ask, status, notice=notice, unsaved_texts=texts)
 
     # --- responses to the browser --------------------------------------------------------------------
@@ -397,8 +412,12 @@ class AskPages:
         build_page = partial(
             render.ask_page, ask, self._site.labels, address=self._site.file_address, **shown
         )
-        is_slow = question_context.is_slow_to_render(ask)
+        post = shown.get("post")
+        changes = post is not None and post.do in parse.CHANGES
+        is_slow = changes or question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
+        if page.edit is not None and not self._may_change(visit, ask):
+            page = replace(page, edit=None)
         if page.recipients is not None:
             people = people_to_choose(ask, visit.people) or ()
             surface = ask.placement.destination.surface
@@ -410,6 +429,14 @@ class AskPages:
         return (
             visit.without_refused(page, ask, self._site.labels) if visit.may_answer(ask) else page
         )
+
+    def _may_change(self, visit: _Visit, ask: Ask) -> bool:
+        """Whether the visitor may change the call that the ask is about, before they allow it."""
+        option = ask.question.sole_option(OptionKind.ALLOW_ONCE) if ask.question else None
+        if visit.person is None or option is None or not visit.may_answer(ask):
+            return False
+        action = AllowEdited(value=option.value, edited="{}")
+        return refuse_edit(ask, action, visit.person, self._site.now(), visit.people) is None
 
     def _confirm(self, visit: _Visit, ask: Ask, post: Post) -> web.Response:
         """Ask the person to confirm that the turn ends; the page carries what they entered."""

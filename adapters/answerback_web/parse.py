@@ -30,6 +30,8 @@ from answerback.core.actions import (
 )
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
+from answerback.core.edited_call import digest_of
+from answerback.core.editing import AllowEdited
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.granting import RevokeGrant
@@ -47,10 +49,11 @@ from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.too_late import TryAgain
 from answerback.core.typed_text import is_blank
 from answerback.core.view import view_of
+from answerback.dialects.approvals import edits
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_spec import Entry, plan_form
 from answerback.presentation.form_values import FormValues, read_fields, read_grant
-from answerback_web import limits, plan_comments
+from answerback_web import edit_form, edit_part, limits, plan_comments
 from answerback_web.form_inputs import BOOLEAN_VALUES
 
 OTHER = "other"
@@ -93,12 +96,22 @@ class PageAction(StrEnum):
     """Followed by a colon and the id of the field of rows. The page is shown again, as it was left but for the row."""
     REMOVE_ROW = "remove_row"
     """Followed by a colon, the id of the field of rows, a dot and the row's key."""
+    CHANGE = "change"
+    """Show what the person has changed in the call, before it is allowed so."""
+    CHANGE_JSON = "change_json"
+    """Change all arguments of the call as JSON."""
+    ALLOW_CHANGED = "allow_changed"
+    """Allow the call as it was changed; followed by a colon and the choice's index."""
     GRANT = "grant"
     """Allow once, and again for a while."""
     REVOKE = "revoke"
     """Revoke what was allowed again."""
     TRY_AGAIN = "try_again"
     """Tell the agent to try again what nobody allowed in time."""
+
+
+CHANGES: Final = frozenset({PageAction.CHANGE, PageAction.CHANGE_JSON, PageAction.ALLOW_CHANGED})
+"""What is done with a call that the person changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +170,14 @@ class ChangedRows:
     post: Post
 
 
-PostMeaning: TypeAlias = ResolvedAction | InvalidPost | ConfirmEndTurn | KeepTurn | ChangedRows
+@dataclass(frozen=True, slots=True)
+class ChangedCall:
+    """The person has changed the call and not allowed it yet: the page shows what they changed, or takes it as JSON."""
+
+
+PostMeaning: TypeAlias = (
+    ResolvedAction | InvalidPost | ConfirmEndTurn | KeepTurn | ChangedRows | ChangedCall
+)
 
 
 def parse_post(body: bytes) -> Post | None:
@@ -179,11 +199,14 @@ def parse_post(body: bytes) -> Post | None:
     return Post(fields, hashlib.sha256(body).hexdigest())
 
 
-def typed_texts(post: Post) -> tuple[str, ...]:
-    """Return the texts a person typed into a page, whichever question it showed."""
+def typed_texts(post: Post, ask: Ask) -> tuple[str, ...]:
+    """Return the texts a person typed into a page of an ask, whichever question it showed."""
     names = [name for name in post.fields if name in _TEXT_FIELDS]
     names += [name for name in post.fields if _FIELD.fullmatch(name)]
-    texts = [plan_comments.with_comments(_comments(post), "")]
+    texts = [
+        plan_comments.with_comments(_comments(post), ""),
+        *edit_part.unsent_texts(ask, post.fields),
+    ]
     texts += [post.first(name) for name in names]
     return tuple(
         t for t in texts if not is_blank(t) and not t.isdecimal() and t not in BOOLEAN_VALUES
@@ -219,7 +242,8 @@ def action_without_input(post: Post) -> Action | TryAgain | RevokeGrant | None:
 
 def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
     """Interpret a post to the page of ``ask``; the caller has to compare the post's revision."""
-    meaning = _meaning(post, ask, labels)
+    read = _changed_call if post.do in CHANGES else _meaning
+    meaning = read(post, ask, labels)
     comments = _comments(post)
     return _with_comments(meaning, comments, post, ask, labels) if comments else meaning
 
@@ -244,7 +268,7 @@ def _with_comments(
             return Object(text=plan_comments.with_comments(comments, meaning.text or ""))
         case Other():
             return replace(meaning, text=plan_comments.with_comments(comments, meaning.text))
-        case Answer():
+        case Answer() | AllowEdited():
             question = _question_at(post.first("at"), ask)
             said = plan_comments.with_comments(comments, meaning.note or "")
             if question is None or question.notes:
@@ -313,7 +337,30 @@ def has_unsent_answer(post: Post, ask: Ask, labels: Labels) -> bool:
                 entered.note and entered.note != prompt.note
             )
         case _:
-            return bool(typed_texts(post))
+            return bool(typed_texts(post, ask))
+
+
+def _changed_call(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
+    view = view_of(ask, labels)
+    start, question = edit_part.start_of(view), ask.question
+    if start is None or view.editable is None or question is None:
+        return _unknown(labels)
+    written = edit_form.read_edit_form(post.fields, start)
+    if isinstance(written, tuple):
+        return InvalidPost(written)
+    if post.do is PageAction.CHANGE_JSON:
+        return ChangedCall()
+    read = edits.read_edit(ask.request, view.editable, written)
+    if isinstance(read, tuple):
+        return InvalidPost(read)
+    if read is None:
+        return _invalid("unchanged", labels.edit_unchanged)
+    chosen = _indexes((post.first("do").partition(":")[2],), len(question.options))
+    has_read = post.first(edit_form.SEEN) == digest_of(read.arguments)
+    if post.do is PageAction.CHANGE or not chosen or not has_read:
+        return ChangedCall()
+    value = question.options[chosen[0]].value
+    return AllowEdited(value=value, edited=read.arguments, note=post.first("note") or None)
 
 
 def _grant(post: Post, ask: Ask, labels: Labels) -> Action | InvalidPost:

@@ -77,7 +77,13 @@ def _answer(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str | None, J
         remembered=bool(body.get("remembered")),
         note=None if note is None else str(note),
     )
-    return "\n".join(answer_lines(question, given, labels)), value
+    lines = answer_lines(question, given, labels)
+    match body.get("edited"):
+        case {"difference": str() as difference}:
+            lines += [labels.edited, difference]
+        case _:
+            pass
+    return "\n".join(lines), value
 
 
 def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:

@@ -32,6 +32,8 @@ from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
 from answerback_base.sanitize import one_line, visible
 from answerback_web import (
+    edit_form,
+    edit_part,
     form_inputs,
     limits,
     parse,
@@ -39,6 +41,7 @@ from answerback_web import (
     plan_comments,
     question_context,
 )
+from answerback_web.edit_part import EditPart
 from answerback_web.form_inputs import Input
 from answerback_web.parse import PageAction, Post, parse_entries
 from answerback_web.pictures import NO_FILES, PageFiles, page_files
@@ -67,6 +70,8 @@ class Row:
     code: bool
     """Whether the answer is JSON."""
     note: str | None
+    difference: Markup | None
+    """What was changed in the call that it allowed."""
     by: str | None
     """Who answered it; None if no person did."""
     at: float | None
@@ -177,6 +182,8 @@ class AskPage:
     """What may be allowed again; None: nothing."""
     files: Markup | None = None
     """The files that no text places; None if there are none."""
+    edit: EditPart | None = None
+    """What may be changed before it is allowed; None: nothing."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
         return tuple(error for error in self.errors if error.target == target)
@@ -269,6 +276,19 @@ def ask_page(
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),
         grant=_grant(view, labels, post),
         files=files.render_rest() or None,
+        edit=_edit(ask, view, labels, post) if view.editable is not None else None,
+    )
+
+
+def _edit(ask: Ask, view: View, labels: Labels, post: Post | None) -> EditPart | None:
+    do = post.do if post else None
+    return edit_part.edit_part(
+        ask,
+        view,
+        labels,
+        post.fields if post else {},
+        as_json=do is PageAction.CHANGE_JSON,
+        previews=do in {PageAction.CHANGE, PageAction.ALLOW_CHANGED},
     )
 
 
@@ -349,10 +369,17 @@ def _row(ask: Ask, line: Line, labels: Labels, files: PageFiles, *, verbatim: bo
     context = line.question.context if ask.confirming or not ask.open else None
     return Row(
         question=visible(line.text),
-        answers=tuple(map(visible, answer_lines(line.question, given, labels))) if given else (),
+        answers=tuple(
+            map(visible, answer_lines(line.question, replace(given, edited=None), labels))
+        )
+        if given
+        else (),
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_from_schema(line.question.json_schema, rows=True) is None,
         note=wording.source_note(given.source, labels) if given else None,
+        difference=edit_part.render_difference(given.edited.difference, labels)
+        if given and given.edited
+        else None,
         by=people_text.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
         edit=f"{PageAction.EDIT}:{index}" if line.editable else None,
@@ -372,6 +399,8 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
         return "reply"
     if do in {PageAction.ASK_BACK, PageAction.HAND_OVER, PageAction.GRANT}:
         return do.value
+    if do in parse.CHANGES:
+        return pointer[1:] if edit_form.is_input(pointer[1:]) else "edit"
     if prompt is None or do is not PageAction.ANSWER:
         return None
     question = prompt.question

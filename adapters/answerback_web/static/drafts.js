@@ -37,9 +37,21 @@ const drafts = (() => {
       if (!control) continue;
       if (value === null) control.value = state;
       else control.checked = state;
-      if (value === null && state && !control.hidden) for (let at = control.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+      if (value === null && state !== startOf(control) && !control.hidden) openAround(control);
     }
     planComments.show();
+  }
+
+  function startOf(control) {
+    if (!control.matches("select")) return control.defaultValue;
+    return (Array.from(control.options).find((each) => each.defaultSelected) || control.options[0])?.value;
+  }
+
+  // Opens what hides a control: what it is folded in, and what shows its sheet.
+  function openAround(control) {
+    const sheet = control.closest(".sheet");
+    const opener = sheet && document.querySelector(`[aria-controls="${sheet.id}"]`);
+    for (let at = (opener || control).closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
   }
 
   async function save() {

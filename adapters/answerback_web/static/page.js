@@ -333,7 +333,8 @@
   // What was written into a form that is gone, so that it can be copied.
   function typedTexts(current) {
     const inputs = Array.from(current.elements).filter((each) => each.name && !each.hidden && each.matches("textarea, input[type=text]"));
-    const typed = inputs.filter((each) => each.value !== each.defaultValue && each.value.trim());
+    const isFilled = current.dataset.filled !== undefined; // by the service, with what was entered before
+    const typed = inputs.filter((each) => (isFilled || each.value !== each.defaultValue) && each.value.trim());
     return [...planComments.texts(), ...typed.map((each) => each.value)];
   }
 
@@ -372,7 +373,7 @@
     const first = ours || asked || row || heading; // never a link of an agent
     if (!first) return;
     if (first === asked || first === heading) first.tabIndex = -1;
-    first.focus({ preventScroll: true });
+    first.focus({ preventScroll: !first.matches(".changed") });
   }
 
   // --- what the controls do ----------------------------------------------------------------------
@@ -491,7 +492,8 @@
     const to = current.method === "get" ? `${action}?${fields}` : action;
     const draft = current.dataset.draft;
     const answer = await visit(to, { form: current.method === "get" ? null : fields.toString() });
-    if (answer && answer.status < 400 && fields.get("do") !== "back") drafts.forget(draft);
+    const isKept = fields.get("do") === "back" || form()?.dataset.filled !== undefined;
+    if (answer && answer.status < 400 && !isKept) drafts.forget(draft);
     sending = false;
     for (const each of buttons) each.disabled = false;
     if (answer === null && current.isConnected) sendLater(current, button);
@@ -602,8 +604,9 @@
     if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
     cutTallBoxes(event.target);
     // Scrolling the page would move other controls under the pointer.
-    const box = { replying: "reply", asking: "ask_back", giving: "hand_over", noting: "note", othering: "other" }[event.target.id];
-    if (box) document.getElementById(box).focus({ preventScroll: byPointer });
+    if (event.target.id === "editing" && document.querySelector("#changed, main .summary")) return; // which is read first
+    const box = { replying: "reply", asking: "ask_back", giving: "hand_over", noting: "note", othering: "other", editing: "e0" }[event.target.id];
+    if (box) document.getElementById(box)?.focus({ preventScroll: byPointer });
   }, true);
 
   document.addEventListener("keyup", () => (byArrow = false));

@@ -88,6 +88,7 @@ class DecisionLabels(FrozenModel):
     record_handed_over: str = "Handed over"
 
     edited: str = "Allowed with these changes:"
+    edited_briefly: str = "{choice}, with changes"
     allow_again: str = "Allow again for…"
     allow_longer: str = "Allow for longer…"
     allow_longer_hint: str = "Choose what else is allowed from now on, and by whom it is kept."

@@ -6,6 +6,7 @@ Owns which of the answers so far are shown above an open question. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from answerback.core.answer_lines import schema_lines
@@ -44,7 +45,15 @@ def brief_answer(view: View, labels: Labels) -> str:
         return labels.answers_count.format(count=len(given))
     has_fields = any(line.question.answer_type is AnswerType.SCHEMA for line in given)
     mark = " · " if has_fields else ", "  # the values of one row are a list themselves
-    return mark.join(text for line in given for text in answer_texts(line, labels))
+    return mark.join(text for line in given for text in _brief_texts(line, labels))
+
+
+def _brief_texts(line: Line, labels: Labels) -> list[str]:
+    """Return an answer, where a changed call stands for its changes."""
+    if line.given is None or line.given.edited is None:
+        return answer_texts(line, labels)
+    texts = answer_texts(line._replace(given=replace(line.given, edited=None)), labels)
+    return [labels.edited_briefly.format(choice=texts[0]), *texts[1:]]
 
 
 def recent_answers(view: View, line_of: Callable[[Line], str]) -> tuple[list[str], int]:

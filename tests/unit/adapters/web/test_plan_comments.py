@@ -98,7 +98,7 @@ def test_no_comment_is_none(sent: str) -> None:
 def test_the_page_shows_them_again_and_gives_them_back_when_they_came_too_late() -> None:
     sent = post("answer:0")
     assert render.ask_page(plan(), LABELS, post=sent).comments == COMMENTS
-    assert parse.typed_texts(sent) == (MESSAGE,)
+    assert parse.typed_texts(sent, plan()) == (MESSAGE,)
     rest = parse.without_ask_back(replace(sent, fields={**sent.fields, "ask_back": ("Why?",)}))
     assert rest is not None
     assert rest.first("comments") == COMMENTS

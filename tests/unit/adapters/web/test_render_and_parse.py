@@ -34,7 +34,14 @@ from answerback_base.strict_json import pretty_json
 from answerback_testing import strategies
 from answerback_web import inbox_view, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
-from answerback_web.parse import ChangedRows, ConfirmEndTurn, InvalidPost, KeepTurn, Post
+from answerback_web.parse import (
+    ChangedCall,
+    ChangedRows,
+    ConfirmEndTurn,
+    InvalidPost,
+    KeepTurn,
+    Post,
+)
 from tests.unit.adapters.web.reader import Document
 
 LABELS = Labels()
@@ -195,7 +202,7 @@ def test_no_combination_of_our_own_fields_breaks_it(
     post = parse.parse_post(urlencode(pairs).encode())
     assert post is not None
     meaning = parse.interpret_post(post, ask_of(form), LABELS)
-    if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost | ChangedRows):
+    if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost | ChangedRows | ChangedCall):
         problems = meaning.problems if isinstance(meaning, InvalidPost) else ()
         entered = meaning.post if isinstance(meaning, ChangedRows) else post
         assert shown(ask_of(form), post=entered, problems=problems).text
