@@ -5,6 +5,7 @@ Each line begins with the id of the invariant, which `docs/reliability.md` expla
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -27,6 +28,8 @@ _ENDS: Final = frozenset({"answered", "cancelled", "turn_ended", "expired"})
 """How an ask can end that no agent withdraws, and that people can be asked."""
 _MOVES: Final = frozenset({"response", "confirmed", "objected", "ended"})
 """The lines of the record that make a new revision."""
+_ANSWERING: Final = frozenset({"write", "other"})
+"""The controls by which a text becomes an answer."""
 _DECIDING: Final = frozenset({"answer", "write", "confirm", "submit", "back", "reply", "end_turn"})
 
 
@@ -97,8 +100,6 @@ def _told(evidence: Evidence) -> Iterator[str]:
             stored = evidence.asks.get(report.ask["id"])
             if stored is None:
                 continue
-            if plan.due and report.ask["answers"] and report.ask["status"] != "answered":
-                yield f"CONFIRM: {key} told answers that were not confirmed"  # CONFIRM-8, CONFIRM-12
             if report.ask["status"] == "open":
                 if report.webhook_id:
                     yield f"TOLD: {key} had a webhook while it was open"
@@ -108,6 +109,22 @@ def _told(evidence: Evidence) -> Iterator[str]:
                 if report.ask["revision"] < last:
                     yield f"KEPT: {key} went back from revision {last} to {report.ask['revision']}"
                 last = max(last, report.ask["revision"])
+        if plan.due:
+            yield from _kept_secret(evidence, key)
+
+
+def _kept_secret(evidence: Evidence, key: str) -> Iterator[str]:
+    """CONFIRM: an agent and its model are told no answers that lack their confirmations."""  # CONFIRM-8, CONFIRM-12
+    # Each text has its person and time, so it is found again.
+    texts = {each.text for each in evidence.attempts if each.verb in _ANSWERING and each.text}
+    for report in evidence.reports.get(key, ()):
+        if report.ask["status"] == "answered" or report.ask["id"] not in evidence.asks:
+            continue
+        if report.ask["answers"]:
+            yield f"CONFIRM: {key} told answers that were not confirmed"
+        told = json.dumps(report.ask["tool_result"])
+        if any(text in told for text in texts):
+            yield f"CONFIRM: {key} told its model what was not confirmed"
 
 
 def _shown(evidence: Evidence) -> Iterator[str]:

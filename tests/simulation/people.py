@@ -36,6 +36,8 @@ _WEIGHTS: Final = {
 _ENTERED: Final = frozenset({Verb.WRITE, Verb.REPLY, Verb.OBJECT, Verb.OTHER})
 """The controls that open a modal in which a text is entered."""
 _NUMBER: Final = re.compile(r"question (\d)\?")
+_PAUSES: Final = (20.0, 40.0, 40.0, 600.0, 3600.0)
+"""Seconds between two looks, on average: where all are away, deadlines pass."""
 _OPENING: Final = 10.0
 """Seconds that a person waits for a modal to open."""
 
@@ -64,7 +66,7 @@ def controls_of(message: Message | Snapshot) -> list[tuple[Control, Decoded]]:
 
 
 class SimulatedPerson:
-    """One person, who does something about once a minute."""
+    """One person: most do something about once a minute, some hardly look."""
 
     def __init__(
         self, loop: SimulatedLoop, rng: random.Random, slack: FakeSlack, person: Person,
@@ -75,13 +77,14 @@ class SimulatedPerson:
         self._slack = slack
         self._person = person
         self._evidence = evidence
+        self._pause = rng.choice(_PAUSES)
         self._copies: list[tuple[str, Snapshot]] = []
         """Older copies of messages that their client still shows."""
         self._usable: set[str] = set()
 
     async def live(self) -> None:
         while True:
-            await asyncio.sleep(self._rng.expovariate(1 / 40))
+            await asyncio.sleep(self._rng.expovariate(1 / self._pause))
             with contextlib.suppress(ClientRefusalError):  # it is gone from their screen
                 await self._look_and_act()
 

@@ -190,9 +190,9 @@ PLANTED: Final = (
     ),
     Planted(
         "a message counts as showing more than it does",
-        "answerback_chat.live_message",
-        "await self._close_reminders(ask, ref)\n        return self.shown(ref, ask.revision)",
-        "await self._close_reminders(ask, ref)\n        return self.shown(ref, ask.revision + 1)",
+        "answerback.ports.message_state",
+        "shown_revision=min(shown.revision, latest.revision - needs_update),",
+        "shown_revision=latest.revision,",
         "SHOWN",
     ),
     Planted(
