@@ -42,7 +42,6 @@ def new_sign_in(number: int = 1, **fields: Any) -> SignIn:
 
 
 def new_token(number: int = 1, *, owner: Person = ANN, **fields: Any) -> AgentToken:
-    """Return the token of a person's agent."""
     values: dict[str, Any] = {
         "token_hash": f"sha256:{number}",
         "name": f"ann-{number}",

@@ -41,7 +41,6 @@ async def create_ended_ask(
 
 
 def ask_ids_of(answers: Sequence[LateAnswer]) -> list[str]:
-    """Return the ids of the listed asks."""
     return [answer.ask.id for answer in answers]
 
 

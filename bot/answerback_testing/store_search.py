@@ -31,12 +31,10 @@ from answerback_testing.store_examples import ANN, end_decision
 
 
 def search_for(text: str = "", **more: object) -> Search:
-    """Return a search for these words."""
     return Search(split_words(text), **more)  # type: ignore[arg-type]  # fields of a search
 
 
 def one_question(text: str, context: str | None = None) -> Form:
-    """Return a form with one question."""
     options = (Option(value="a", label="Ünïted States", description="the größte one"),)
     question = Question(
         id="q",

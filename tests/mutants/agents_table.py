@@ -136,7 +136,7 @@ AGENTS = (
     *(
         Mutant(f"{_SERVICE}/late_answers.py", line, mutant, _LATE)
         for line, mutant in (
-            ("await self._save_collected(ask_ids, at, state)", "list[str]()"),
+            ("await self._save_collected(ask_ids, at, state, within)", "list[str]()"),
             ("if state is SeenState.UNSEEN:", "if False:"),
             ("(SeenState.SEEN,) if after is not None else", "(SeenState.SEEN,) if True else"),
             ("await asyncio.wait([*self._lost])", "pass"),

@@ -117,7 +117,12 @@ CORE = (
         )
     ),
     Mutant(f"{_CORE}/grants.py", "if has_rewritten_numbers([", "if not ([", _GRANTS),
-    Mutant(f"{_SERVICE}/grants.py", "if body.is_rewritten:", "if False:", _GRANTS_SERVED),
+    Mutant(
+        f"{_SERVICE}/grants.py",
+        "if body.is_rewritten or body.files:",
+        "if body.files:",
+        _GRANTS_SERVED,
+    ),
     *(
         Mutant(f"{_CORE}/grants.py", line, mutant, _GRANTS)
         for line, mutant in (
@@ -217,7 +222,7 @@ CORE = (
             ),
             (
                 "confirmation",
-                "if not is_other and (requesters or not people.is_known(by, vote.at)):",
+                "if not is_other and (requesters or not people.is_known(by, at)):",
                 "if False:",
             ),
             ("confirmation", "for each in (*answerers, *voters)):", "for each in ()):"),

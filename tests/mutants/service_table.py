@@ -258,8 +258,8 @@ SERVICE = (
     ),
     Mutant(
         "bot/answerback/api/auth.py",
-        "if agent is None and self._connected is not None:",
-        "if False:",
+        "if (known := await extension.find_agent(token)) is not None:",
+        "if (known := None) is not None:",
         (f"{_UNIT}/api/test_oauth.py",),
     ),
     # Links of accounts, and agents that people connect.
