@@ -35,6 +35,7 @@ from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.live_message_lookup import SlackMessages
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.parse import BotIdentity, Click, Submission
+from answerback_slack.pictures import Pictures
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.plugin import SlackSettings, reveal
 from answerback_slack.posting import Posting
@@ -74,7 +75,9 @@ class SlackSurface(ChatSurface):
         )
         super().__init__(
             asks,
-            Posting(calls, labels, groups, self._names, selections, now),
+            Posting(
+                calls, labels, groups, self._names, selections, now, Pictures(calls, asks.files)
+            ),
             groups,
             SlackMessages(calls),
             identity,

@@ -22,7 +22,7 @@ from answerback_slack import inbox_view
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.connection import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 from answerback_slack.limits import SIGNATURE_SECONDS
-from answerback_slack.manifest import AGENT_SCOPE, COMMAND_SCOPE, SCOPES
+from answerback_slack.manifest import AGENT_SCOPE, COMMAND_SCOPE, FILES_SCOPE, SCOPES
 from answerback_slack.plugin import SlackSettings, reveal
 
 _SLACK: Final = FindingFactory("Slack")
@@ -54,6 +54,7 @@ async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIter
     yield _SLACK.ok(f"bot token, as {answer.get('user')} in {answer.get('team')}")
     granted = {scope.strip() for scope in headers.get("x-oauth-scopes", "").split(",")}
     yield _scopes(granted)
+    yield _pictures(granted)
     yield _sessions(granted)
     if checkup.commands:
         yield _commands(granted)
@@ -136,6 +137,18 @@ def _commands(granted: Collection[str]) -> Finding:
     return _SLACK.problem(
         what,
         f"the app lacks the scope {COMMAND_SCOPE}, so people cannot type it",
+        "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
+        warning=True,
+    )
+
+
+def _pictures(granted: Collection[str]) -> Finding:
+    """Check for the scope of pictures, which apps made from an older manifest lack."""
+    if FILES_SCOPE in granted:
+        return _SLACK.ok("pictures")
+    return _SLACK.problem(
+        "pictures",
+        f"the app lacks the scope {FILES_SCOPE}, so pictures that agents send are only named",
         "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
         warning=True,
     )

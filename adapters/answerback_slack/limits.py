@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
+BLOCKS_PER_MESSAGE: Final = 50
+"""Blocks: https://docs.slack.dev/reference/block-kit/blocks"""
+ALT_TEXT: Final = 2_000
+"""Units: https://docs.slack.dev/reference/block-kit/blocks/image-block"""
+PICTURE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif"})
+"""What an image block shows: https://docs.slack.dev/reference/block-kit/blocks/image-block"""
 BLOCKS_PER_MODAL: Final = 100
 """Blocks: https://docs.slack.dev/reference/block-kit/blocks"""
 MESSAGE_TEXT: Final = 4_000

@@ -6,6 +6,7 @@ A message is located again by its metadata, because Slack has no idempotency key
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ from answerback_slack.channel_history import Conversation, event_payload, messag
 from answerback_slack.fallback_text import fallback_text
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.optional_features import OptionalFeature
+from answerback_slack.pictures import Pictures
 from answerback_slack.render import Message, render
 from answerback_slack.responder_names import ResponderNames
 
@@ -52,6 +54,10 @@ REMINDER_EVENT: Final = "answerback_reminder"
 _SKEW_SECONDS: Final = 300
 """How far Slack's clock and ours may differ when we search for a message by the time it was posted, and how much later
 than its caller gave up it may be."""
+
+
+_PROCESSING: Final = (0.3, 1.0, 2.0)
+"""Seconds between tries to show pictures: https://github.com/slackapi/python-slack-sdk/issues/1797"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,8 @@ class MessageRef:
     """The time, by Slack's clock, from which the message is certain to show its current content; not stored."""
     url: str | None = None
     """The permalink; stored with the ask's thread."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The uploaded pictures: the ids of the files, and those in Slack."""
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, JsonValue] | None) -> MessageRef | None:
@@ -79,6 +87,7 @@ class MessageRef:
         if stored is None or not isinstance(channel, str):
             return None
         ts, thread = stored.get("ts"), stored.get("thread")
+        files = stored.get("files")
         at, repeated, replaced_ts = stored.get("at"), stored.get("repeated"), stored.get("dead")
         return cls(
             channel,
@@ -87,6 +96,9 @@ class MessageRef:
             float(at) if isinstance(at, (int, float)) else None,
             float(repeated) if isinstance(repeated, (int, float)) else None,
             replaced_ts if isinstance(replaced_ts, str) else None,
+            files=tuple((name, str(each)) for name, each in files.items())
+            if isinstance(files, dict)
+            else (),
         )
 
     def to_stored(self) -> dict[str, JsonValue]:
@@ -97,6 +109,8 @@ class MessageRef:
         }
         if self.ts is None:
             stored |= {"at": self.at, "dead": self.replaced_ts}
+        if self.files:
+            stored["files"] = dict(self.files)
         if self.repeated is not None:
             stored |= {"at": self.at, "repeated": self.repeated}
         return stored
@@ -112,6 +126,7 @@ class Posting(LiveMessages[MessageRef, Message]):
     names: ResponderNames
     selections: SelectionDrafts
     now: Callable[[], float]
+    pictures: Pictures
 
     def __post_init__(self) -> None:
         self._containers = OptionalFeature(
@@ -202,10 +217,18 @@ class Posting(LiveMessages[MessageRef, Message]):
             self.calls.raise_if_limited("chat.update")
 
     async def render(self, ask: Ask) -> Message:
+        return await self._render(ask, await self.pictures.upload(ask))
+
+    async def _render(self, ask: Ask, pictures: Mapping[str, str]) -> Message:
         view, names = await self.names.name_all(self._view(ask))
         selected = await self.selections.load(ask) if ask.asides else None
         return render(
-            view, self.labels, names, selected, collapse_long_records=self._containers.is_on
+            view,
+            self.labels,
+            names,
+            selected,
+            collapse_long_records=self._containers.is_on,
+            pictures=pictures,
         )
 
     def minimal_payload(self, ask: Ask) -> Message:
@@ -226,13 +249,17 @@ class Posting(LiveMessages[MessageRef, Message]):
             return await self._post(ref.channel, ref.thread, message, ASK_EVENT, event)
 
         ts = await self._try_send(ask, payload, send)
-        return replace(ref, ts=ts, since=parse.seconds_from_ts(ts))
+        files = tuple(payload.pictures.items())
+        return replace(ref, ts=ts, since=parse.seconds_from_ts(ts), files=files)
 
     async def edit(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef | Uneditable:
         try:
-            return await self._try_send(
+            edited = await self._try_send(
                 ask, payload, lambda message: self._replace_blocks(ref, message)
             )
+            if ask.erased_at is not None:
+                await self.pictures.delete(ask)
+            return replace(edited, files=tuple(payload.pictures.items()))
         except DestinationGoneError as error:
             if error.code not in errors.UNEDITABLE_CODES:
                 raise
@@ -241,7 +268,12 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def _try_send(
         self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]
     ) -> T:
-        """Send a message; if Slack rejects its collapsed parts, render and send it again without them."""
+        """Send a message; if Slack rejects its collapsed parts, or pictures, render and send it again without them."""
+        if message.shows_pictures:
+            sent = await self._try_send_pictures(message, send)
+            if sent is not None:
+                return sent
+            message = await self._render(ask, {})
         try:
             return await send(message)
         except PayloadRejectedError as error:
@@ -249,6 +281,20 @@ class Posting(LiveMessages[MessageRef, Message]):
             if not (collapsed and self._containers.turn_off_if_unsupported(error)):
                 raise
         return await send(await self.render(ask))
+
+    async def _try_send_pictures(
+        self, message: Message, send: Callable[[Message], Awaitable[T]]
+    ) -> T | None:
+        """Send a message with pictures; None if Slack rejects it, as it does until it has processed the uploads."""
+        for pause in (*_PROCESSING, None):
+            try:
+                return await send(message)
+            except PayloadRejectedError as error:
+                if pause is None:
+                    logger.warning("Slack does not show pictures, so they are named: %s", error)
+                    return None
+            await asyncio.sleep(pause)
+        return None
 
     async def _replace_blocks(self, ref: MessageRef, message: Message) -> MessageRef:
         """Edit the message; if Slack refuses to replace rich text with other blocks, include rich text."""

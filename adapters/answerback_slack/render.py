@@ -7,9 +7,10 @@ plain text, in which nothing is live.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from answerback.core.files import AttachedFile
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
@@ -70,6 +71,7 @@ STYLE: Final = MessageStyle(
     most_reply=3_000,
 )
 """How a message is written. Its question, context and answers are limited because a longer one is hard to read."""
+NO_PICTURES: Final[Mapping[str, str]] = {}
 MAX_EDIT_BUTTONS: Final = 15
 """With more answers, a review has one menu to edit them instead of a button each: a message has at most 50 blocks."""
 LONG_RECORD_ANSWERS: Final = 5
@@ -82,6 +84,12 @@ class Message:
 
     text: str
     blocks: list[Block]
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """The ask's uploads: the ids of the files, and those in Slack."""
+
+    @property
+    def shows_pictures(self) -> bool:
+        return any(block["type"] == "image" for block in self.blocks)
 
     @property
     def has_collapsed_parts(self) -> bool:
@@ -110,6 +118,7 @@ def render(
     selected: Sequence[int] | None = None,
     *,
     collapse_long_records: bool = False,
+    pictures: Mapping[str, str] = NO_PICTURES,
 ) -> Message:
     """Render the live message of a view.
 
@@ -117,7 +126,10 @@ def render(
         names: the names or mentions of responders, as mrkdwn by id.
         selected: the initial selection of a multi-select; None to start from the question's prefill.
         collapse_long_records: whether the answers of a long record may be collapsed.
+        pictures: Slack's ids of the files that it can show, by the ids of the files. The others are named.
     """
+    if pictures:
+        return _render_pictures(view, labels, names, selected, collapse_long_records, pictures)
     people = people_text.attribution_format(names)
     style = replace(STYLE, markup=STYLE.markup._replace(people=people))
     layout = NO_OPTIONS
@@ -130,6 +142,42 @@ def render(
     blocks = _compose(view, labels, plan, layout, collapse=collapse_long_records)
     heading = plan.parts[0] if isinstance(plan.parts[0], Heading) else None
     return Message(fallback_text.fallback_text(view, labels, names, heading), blocks)
+
+
+def _render_pictures(
+    view: View,
+    labels: Labels,
+    names: Mapping[str, str],
+    selected: Sequence[int] | None,
+    collapse: bool,
+    pictures: Mapping[str, str],
+) -> Message:
+    """Render a message with pictures below its question; without them, if it has too many blocks for them."""
+    named = tuple(each for each in view.files if each.id not in pictures)
+    message = render(
+        view._replace(files=named), labels, names, selected, collapse_long_records=collapse
+    )
+    shown = [_picture(each, pictures[each.id]) for each in view.files if each.id in pictures]
+    if len(message.blocks) + len(shown) > limits.BLOCKS_PER_MESSAGE:
+        message = render(view, labels, names, selected, collapse_long_records=collapse)
+        return replace(message, pictures=pictures)
+    blocks = message.blocks
+    controls = (n for n, block in enumerate(blocks) if _has_controls(block))
+    at = 1 if view.outcome else next(controls, len(blocks))
+    return replace(message, blocks=[*blocks[:at], *shown, *blocks[at:]], pictures=pictures)
+
+
+def _has_controls(block: Block) -> bool:
+    return block["type"] in {"actions", "input"} or "accessory" in block
+
+
+def _picture(file: AttachedFile, slack_id: str) -> Block:
+    return {
+        "type": "image",
+        "slack_file": {"id": slack_id},
+        "alt_text": people_text.shorten(file.label, limits.ALT_TEXT, "")[0],
+        "title": kit.plain_text(file.label, limits.ALT_TEXT),
+    }
 
 
 def _compose(

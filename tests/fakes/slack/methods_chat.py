@@ -10,6 +10,7 @@ from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_message
 from tests.fakes.slack.interactivity import ApiError
 from tests.fakes.slack.methods import Method, Methods, flag, readable, required, scope, writable
+from tests.fakes.slack.methods_files import check_pictures
 from tests.fakes.slack.schema import Json, Problem, units
 from tests.fakes.slack.workspace import BOT_USER, TEAM, Channel, Message
 
@@ -74,6 +75,7 @@ async def post_message(slack: "FakeSlack", args: Json) -> Json:
     channel = writable(slack, args)
     thread = _thread(slack, channel, args)
     text, blocks = _content(args)
+    check_pictures(slack, blocks)
     parts = [text]
     if not blocks and units(text) > rules.POST_TEXT_SPLIT:
         slack.split.append(text)
@@ -145,6 +147,7 @@ async def update(slack: "FakeSlack", args: Json) -> Json:
     """chat.update: blocks are replaced, and removed when only text is sent."""
     channel, message = _own(slack, args, "cant_update_message")
     text, blocks = _content(args, update=True)
+    check_pictures(slack, blocks)
     if slack.keeps_rich_text and _is_rich(message.blocks) and not _is_rich(blocks):
         raise ApiError("block_mismatch")
     revise(slack, message, text, blocks)

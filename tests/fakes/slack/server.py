@@ -17,6 +17,7 @@ from tests.fakes.slack import (
     home_tab,
     methods_chat,
     methods_directory,
+    methods_files,
     methods_views,
     page,
     response_urls,
@@ -33,7 +34,7 @@ from tests.fakes.slack.workspace import TEAM, Clock, Message, Workspace
 BOT_SCOPES = (
     "chat:write", "im:write", "channels:history", "groups:history", "im:history", "mpim:history",
     "channels:read", "groups:read", "im:read", "mpim:read", "users:read", "usergroups:read",
-    "reactions:write", "app_mentions:read", "commands",
+    "reactions:write", "app_mentions:read", "commands", "files:write",
 )  # fmt: skip
 _JSON_ARGUMENTS = ("blocks", "attachments", "metadata", "view")
 
@@ -78,7 +79,10 @@ class FakeSlack:
         self.socket.on_connect = lambda: self.queue.redeliver_soon(self.socket)
         self.queue.on_change = self.socket.on_send = self.changed
         self.methods: Methods = {}
-        for module in (methods_chat, methods_views, methods_directory, home_tab, agent_sessions):
+        self.uploads = methods_files.Uploads()
+        for module in (
+            methods_chat, methods_views, methods_directory, methods_files, home_tab, agent_sessions,
+        ):  # fmt: skip
             self.methods |= module.METHODS
         self._people: dict[str, Person] = {}
         self._runner: web.AppRunner | None = None
@@ -88,7 +92,8 @@ class FakeSlack:
         self.url = ""
 
     async def __aenter__(self) -> Self:
-        app = web.Application(client_max_size=4 * 1024 * 1024)
+        app = web.Application(client_max_size=16 * 1024 * 1024)
+        app.router.add_post("/upload/{id}", self.uploads.receive)
         app.router.add_route("*", "/api/{method}", self._web_api)
         app.router.add_get("/link/", self.socket.handle)
         app.router.add_post("/actions/{team}/{token}", self._response_url)

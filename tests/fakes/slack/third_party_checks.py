@@ -211,7 +211,16 @@ def _composition(thing: Json) -> str:
     return "group" if "label" in thing and "type" not in thing else "option"
 
 
+def _with_address(thing: Json) -> Json:
+    """A picture by an address, as the judges know none by its file (https://github.com/imryche/blockkit/issues/115)."""
+    if "slack_file" not in thing:
+        return thing
+    rest = {key: value for key, value in thing.items() if key != "slack_file"}
+    return {**rest, "image_url": "https://files.slack.com/picture.png"}
+
+
 def _slackblocks(thing: Json) -> Any:
+    thing = _with_address(thing)
     arguments = _arguments(thing, _slackblocks)
     kind = thing.get("type")
     if kind in ("plain_text", "mrkdwn"):
@@ -219,7 +228,8 @@ def _slackblocks(thing: Json) -> Any:
             thing["text"], type_=slackblocks.TextType(kind), verbatim=thing.get("verbatim", False)
         )
     if kind == "image":
-        return slackblocks.Image(**arguments)
+        made = slackblocks.ImageBlock if "title" in thing else slackblocks.Image
+        return made(**arguments)
     if kind == "static_select" or kind == "multi_static_select":
         arguments.setdefault("options", None)
     if kind is None:
@@ -235,6 +245,7 @@ def _slackblocks(thing: Json) -> Any:
 
 
 def _blockkit(thing: Json) -> Any:
+    thing = _with_address(thing)
     arguments = _arguments(thing, _blockkit)
     if arguments.get("min_query_length") == 0:
         del arguments["min_query_length"]  # Slack takes 0: the list is asked for on opening
@@ -242,7 +253,7 @@ def _blockkit(thing: Json) -> Any:
     if kind in ("plain_text", "mrkdwn"):
         return blockkit.Text(**arguments, type=kind)
     if kind == "image":
-        return blockkit.ImageEl(**arguments)
+        return (blockkit.Image if "title" in thing else blockkit.ImageEl)(**arguments)
     if kind is None:
         builders: dict[str, Build] = {
             "confirm": blockkit.Confirm, "group": blockkit.OptionGroup,

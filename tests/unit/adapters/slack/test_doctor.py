@@ -43,7 +43,7 @@ async def run_doctor(setup: dict[str, Any]) -> list[Finding]:
 @pytest.mark.rule("CLI-8")
 async def test_a_correct_setup_has_no_problems(slack: FakeSlack) -> None:
     findings = await run_doctor(create_setup(slack))
-    assert [finding.wrong for finding in findings] == [None] * 8
+    assert [finding.wrong for finding in findings] == [None] * 9
     assert slack.messages("C0OPS") == []
 
 
@@ -228,3 +228,11 @@ async def test_an_app_without_the_command_is_reported_where_there_is_something_t
     slack.scopes.add("commands")
     findings = await run_doctor(create_setup(slack, commands=EXAMPLE_COMMANDS if offered else ()))
     assert [each.wrong for each in findings if "/answerback" in each.what] == [None][: int(offered)]
+
+
+@pytest.mark.rule("FILE-11", "CLI-8")
+async def test_an_app_that_cannot_upload_pictures_is_reported(slack: FakeSlack) -> None:
+    slack.scopes.discard("files:write")
+    reported = [each for each in await run_doctor(create_setup(slack)) if each.wrong]
+    assert [(each.what, each.warning) for each in reported] == [("Slack: pictures", True)]
+    assert "files:write" in (reported[0].wrong or "")

@@ -9,11 +9,12 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.actions import Answer
+from answerback.core.files import AttachedFile
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_slack import blocks, form_inputs, option_controls
+from answerback_slack import blocks, form_inputs, limits, option_controls
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
 from tests.fakes.slack import rules
@@ -308,3 +309,44 @@ def test_the_largest_message_has_fewer_blocks_than_slack_allows() -> None:
         review = after(ask, *(Answer(value="z" * 20_000) for _ in range(count)))
         assert view_of(review).is_review
         assert is_accepted(*render(view_of(review), LABELS).blocks)
+
+
+def _shown(count: int, lines: int, alt: str) -> list[Block]:
+    """The blocks of a record with so many answers, and with pictures."""
+    questions = tuple(
+        Question(id=f"q{n}", text=f"Question {n}?", answer_type=AnswerType.TEXT)
+        for n in range(lines)
+    )
+    ask = after(ask_of(Form(questions=questions)), *(Answer(value="x") for _ in questions))
+    sent = tuple(
+        AttachedFile(
+            id=f"file_{n}", name=f"{n}.png", media_type="image/png", bytes=1, sha256="0", alt=alt
+        )
+        for n in range(count)
+    )
+    view = view_of(ask, LABELS)._replace(files=sent)
+    return render(view, LABELS, pictures={each.id: "F1" for each in sent}).blocks
+
+
+@edge("BLOCKS_PER_MESSAGE")
+def test_pictures_that_no_message_has_blocks_for_are_named() -> None:
+    few, _ = (_shown(count, 3, "") for count in (1, 2))
+    fits = 50 - len(few) + 1
+    pictures = [
+        sum(block["type"] == "image" for block in _shown(count, 3, ""))
+        for count in (fits, fits + 1)
+    ]
+    assert pictures == [fits, 0]
+
+
+@edge("ALT_TEXT")
+def test_an_alternative_text() -> None:
+    for length in (2_000, 2_001):
+        [picture] = [each for each in _shown(1, 1, "x" * length) if each["type"] == "image"]
+        assert (picture["alt_text"] == "x" * length) == (length == 2_000)
+        assert is_accepted({**picture, "slack_file": {"id": "F1"}})
+
+
+@edge("PICTURE_TYPES")
+def test_the_types_of_pictures_that_slack_shows() -> None:
+    assert {"image/png", "image/jpeg", "image/gif"} == limits.PICTURE_TYPES
