@@ -48,6 +48,7 @@ from answerback_discord.parse import (
     snowflake_time,
 )
 from answerback_discord.pending_edits import PendingEdits
+from answerback_discord.pictures import Pictures
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.plugin import DiscordSettings
 from answerback_discord.posting import Posting
@@ -113,6 +114,7 @@ class DiscordSurface(ChatSurface):
                 self._pending_edits,
                 groups.require_reachable_responders,
                 now,
+                Pictures(asks.files),
             ),
             groups,
             DiscordMessages(calls),

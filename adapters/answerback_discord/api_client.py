@@ -9,10 +9,11 @@ exempt (https://docs.discord.com/developers/topics/rate-limits).
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final, NamedTuple
@@ -49,6 +50,14 @@ USER_AGENT: Final = (
 )
 MAX_BUCKETS: Final = 10_000
 _MINOR_IDS: Final = re.compile(r"(?<=/)\d{15,}|(?<=/reactions/)[^/]+")
+
+
+class Upload(NamedTuple):
+    """A file that is sent with a message."""
+
+    name: str
+    media_type: str
+    data: bytes
 
 
 @dataclass(slots=True)
@@ -122,6 +131,7 @@ class DiscordApi:
         body: Json | None = None,
         *,
         query: Mapping[str, str] | None = None,
+        uploads: Sequence[Upload] = (),
     ) -> JsonValue:
         """Send a request, once.
 
@@ -135,7 +145,8 @@ class DiscordApi:
             async with self._http.request(
                 method,
                 self.url + path,
-                json=body,
+                json=None if uploads else body,
+                data=_form(body, uploads) if uploads else None,
                 params=query,
                 headers=self._headers,
                 timeout=aiohttp.ClientTimeout(total=TIMEOUT),
@@ -317,6 +328,16 @@ def _route(path: str) -> str:
 
 def _limited(key: str, pause: float) -> RateLimitedError:
     return RateLimitedError(f"Discord limits {key}", retry_after=max(pause, 0.01), code="429")
+
+
+def _form(body: Json | None, uploads: Sequence[Upload]) -> aiohttp.FormData:
+    """Return a message with its files: https://docs.discord.com/developers/reference#uploading-files."""
+    form = aiohttp.FormData()
+    form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    for number, (name, media_type, data) in enumerate(uploads):
+        content = io.BytesIO(data)
+        form.add_field(f"files[{number}]", content, filename=name, content_type=media_type)
+    return form
 
 
 def _json(body: bytes) -> JsonValue:

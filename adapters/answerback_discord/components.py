@@ -23,6 +23,7 @@ TEXT_INPUT: Final = 4
 USER_SELECT: Final = 5
 SECTION: Final = 9
 TEXT_DISPLAY: Final = 10
+MEDIA_GALLERY: Final = 12
 SEPARATOR: Final = 14
 CONTAINER: Final = 17
 LABEL: Final = 18
@@ -41,6 +42,15 @@ class ButtonStyle(IntEnum):
 def text(content: str) -> Json:
     """A Text Display with this Markdown."""
     return {"type": TEXT_DISPLAY, "content": content}
+
+
+def gallery(pictures: Sequence[tuple[str, str]]) -> Json:
+    """Pictures that are attached to the message: their names there, and what stands for them in words."""
+    items: list[JsonValue] = [
+        {"media": {"url": f"attachment://{name}"}, "description": described}
+        for name, described in pictures
+    ]
+    return {"type": MEDIA_GALLERY, "items": items}
 
 
 def separator() -> Json:

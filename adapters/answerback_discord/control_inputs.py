@@ -26,6 +26,7 @@ from answerback_discord import (
     long_lists,
     modals,
     option_controls,
+    pictures,
     private_notes,
     render,
     show_in_full,
@@ -236,7 +237,10 @@ class ControlHandler:
         if isinstance(latest, Rejected):
             return await self._replies.rejected(latest, self._used)
         return update_response(
-            render.message(view_of(latest, self._labels), self._labels, list_state), latest
+            render.message(
+                view_of(latest, self._labels), self._labels, list_state, pictures.shown(latest)
+            ),
+            latest,
         )
 
     async def _submit_selection(self, prompt: Prompt) -> RequestedAction | InteractionResponse:

@@ -22,7 +22,7 @@ from answerback.presentation.wording import ActedOnVersion
 from answerback_chat.live_message import known_messages
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_discord import components as c
-from answerback_discord import limits, private_notes, render
+from answerback_discord import limits, pictures, private_notes, render
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState, initial_page
 from answerback_discord.parse import SURFACE, Interaction, InteractionType
@@ -161,7 +161,9 @@ class ResponseBuilder:
         live = live_message_id(ask) if on_discord else ""
         if on_discord and (live == used.message_id or not (live or ask.schedule.escalated)):
             return update_response(
-                render.message(view_of(ask, self._labels), self._labels, list_state),
+                render.message(
+                    view_of(ask, self._labels), self._labels, list_state, pictures.shown(ask)
+                ),
                 ask,
                 private_notes.message_deleted_note(ask, self._labels),
             )

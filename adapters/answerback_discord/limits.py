@@ -51,6 +51,8 @@ MODAL_COMPONENTS: Final = 5
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""
 CONTENT: Final = 2_000
 """Units of a message without components: https://docs.discord.com/developers/resources/message#create-message"""
+PICTURE_TEXT: Final = 1_024
+"""Units of a picture's description: https://docs.discord.com/developers/components/reference#media-gallery"""
 NONCE: Final = 25
 """Characters: https://docs.discord.com/developers/resources/message#create-message"""
 MESSAGES_PER_PAGE: Final = 100

@@ -29,15 +29,23 @@ from answerback.ports.surface import RetryLater, Shown
 from answerback.presentation import wording
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.control_codec import object_of, objects_of
-from answerback_chat.live_message import SINCE, JsonMessages, Save, Uneditable, known_messages
+from answerback_chat.live_message import (
+    SINCE,
+    JsonMessages,
+    Save,
+    Uneditable,
+    known_messages,
+    may_have_succeeded,
+)
 from answerback_discord import limits, parse, people_text, private_notes, render
-from answerback_discord.api_client import DiscordApi
+from answerback_discord.api_client import DiscordApi, Upload
 from answerback_discord.channels import ChannelDirectory, ChannelKind, Place
 from answerback_discord.components import Json
 from answerback_discord.errors import ErrorCode, has_code
 from answerback_discord.markdown_text import fit_line
 from answerback_discord.option_controls import ListState
 from answerback_discord.pending_edits import PendingEdits
+from answerback_discord.pictures import STORED, Named, Pictures
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +72,7 @@ class Posting(JsonMessages):
         pending_edits: the interaction responses that may also change a live message.
         require_reachable_responders: refuses responders who certainly do not exist in a server.
         now: seconds since the epoch.
+        pictures: what is posted with them.
     """
 
     platform = "Discord"
@@ -77,6 +86,7 @@ class Posting(JsonMessages):
     pending_edits: PendingEdits
     require_reachable_responders: Callable[[Sequence[str], str], Awaitable[None]]
     now: Callable[[], float]
+    pictures: Pictures
 
     def thread(self, ref: Json) -> Thread:
         channel, thread = ref.get("parent") or ref["channel"], ref.get("thread")
@@ -127,9 +137,11 @@ class Posting(JsonMessages):
         )
 
     async def render(self, ask: Ask) -> Json:
-        return render.message(
-            view_of(ask, self.labels), self.labels, await self.get_list_state(ask)
-        )
+        return await self._render(ask, self.pictures.to_show(ask))
+
+    async def _render(self, ask: Ask, pictures: Named) -> Json:
+        view, state = view_of(ask, self.labels), await self.get_list_state(ask)
+        return render.message(view, self.labels, state, pictures)
 
     def minimal_payload(self, ask: Ask) -> Json:
         return render.plain(view_of(ask, self.labels), self.labels)
@@ -138,21 +150,41 @@ class Posting(JsonMessages):
         return has_code(error, ErrorCode.INVALID_FORM)
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
+        if not render.shows_pictures(payload):
+            return await self._post(ask, ref, payload, ())
+        named = self.pictures.to_show(ask)
+        try:
+            sent = await self._post(ask, ref, payload, await self.pictures.read(ask, named))
+        except RateLimitedError:
+            raise
+        except PlatformError as error:
+            self.pictures.note_failure(ask)
+            extra = {"action": "picture_failed", "ask_id": ask.id, "code": error.code}
+            logger.warning("Pictures are not shown, only named: %s", error, extra=extra)
+            if may_have_succeeded(error):
+                raise
+            return await self._post(ask, ref, await self._render(ask, {}), ())
+        return sent | {STORED: [*named]}
+
+    async def _post(self, ask: Ask, ref: Json, payload: Json, uploads: Sequence[Upload]) -> Json:
         method, path = _post_request(ref)
         if ask.request.mention:
             payload = payload | {
                 "allowed_mentions": people_text.allowed_mentions(ask.placement.responders)
             }
         if ref["kind"] == ChannelKind.FORUM:
-            sent = await self.calls.request(method, path, thread_of(ask) | {"message": payload})
+            body = thread_of(ask) | {"message": payload}
+            sent = await self.calls.request(method, path, body, uploads=uploads)
             thread = _id_of(sent)
             first: Json = {"id": thread}  # the first message of a post has the post's id
             return ref | {"channel": thread, "thread": thread, "id": thread} | _since(first)
         once: Json = {"nonce": _nonce(ask.id, ref), "enforce_nonce": True}
-        sent = await self._in_open_thread(ref, method, path, payload | once)
+        sent = await self._in_open_thread(ref, method, path, payload | once, uploads)
         return ref | {"id": _id_of(sent)} | _since(sent)
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
+        if ask.erased_at is not None and STORED in ref:
+            payload = payload | {"attachments": []}
         try:
             sent = await self._in_open_thread(ref, *_edit_request(ref), payload)
         except PlatformError as error:
@@ -259,15 +291,17 @@ class Posting(JsonMessages):
                 raise
             return await work(str(ref["channel"]))
 
-    async def _in_open_thread(self, ref: Json, method: str, path: str, body: Json) -> JsonValue:
+    async def _in_open_thread(
+        self, ref: Json, method: str, path: str, body: Json, uploads: Sequence[Upload] = ()
+    ) -> JsonValue:
         """Send a request to a channel; if it is an archived thread, reopen it and try again."""
         try:
-            return await self.calls.request(method, path, body)
+            return await self.calls.request(method, path, body, uploads=uploads)
         except PlatformError as error:
             if not has_code(error, ErrorCode.THREAD_ARCHIVED):
                 raise
         await self.channels.unarchive(str(ref["channel"]))
-        return await self.calls.request(method, path, body)
+        return await self.calls.request(method, path, body, uploads=uploads)
 
     # --- finding ---------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ it, here it becomes components.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from answerback.core.ask import Status
@@ -21,26 +22,31 @@ from answerback.presentation.message_plan import (
     Asides,
     Context,
     Controls,
+    Ending,
     MessagePlan,
     Notes,
     Options,
     Part,
+    QuestionText,
     ReplyText,
     SoFar,
     Submitting,
+    Summary,
     joined,
     plan_message,
     plan_minimal_message,
 )
 from answerback.presentation.message_style import MessageStyle
 from answerback.presentation.text_blocks import TextBlock
+from answerback.presentation.text_fitting import shorten
 from answerback_discord import components as c
-from answerback_discord import form_inputs, long_lists, option_controls, question_context
+from answerback_discord import form_inputs, limits, long_lists, option_controls, question_context
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.markdown_text import FITTER, TEXT_BUDGET
 from answerback_discord.option_controls import ListState, button, buttons
 from answerback_discord.people_text import MARKUP
 
+NO_PICTURES: Final[Mapping[str, str]] = {}
 SECTIONS: Final = 8
 """Maximum number of answers that each get their own Edit button; more are edited through a menu."""
 STYLE: Final = MessageStyle(
@@ -81,8 +87,40 @@ _MARKS: Final = {
 """The edges of open messages whose routes have a color."""
 
 
-def message(view: View, labels: Labels, list_state: ListState | None = None) -> Json:
-    """Render the live message of a view, as the fields of a post or an edit."""
+def message(
+    view: View,
+    labels: Labels,
+    list_state: ListState | None = None,
+    pictures: Mapping[str, str] = NO_PICTURES,
+) -> Json:
+    """Render the live message of a view, as the fields of a post or an edit.
+
+    Args:
+        pictures: the names of the message's attachments, by the ids of the files. Other files are named in words.
+    """
+    if not pictures:
+        return _message(view, labels, list_state, ())
+    named = tuple(each for each in view.files if each.id not in pictures)
+    shown = [
+        (pictures[each.id], shorten(each.label, limits.PICTURE_TEXT))
+        for each in view.files
+        if each.id in pictures
+    ]
+    return _message(view._replace(files=named), labels, list_state, shown)
+
+
+def shows_pictures(body: Json) -> bool:
+    """Whether a message has a gallery."""
+    kinds = (each.get("type") for each in c.iter_components(body.get("components")))
+    return c.MEDIA_GALLERY in kinds
+
+
+def _message(
+    view: View,
+    labels: Labels,
+    list_state: ListState | None,
+    pictures: Sequence[tuple[str, str]],
+) -> Json:
     prompt, controls = view.prompt, NO_CONTROLS
     state = list_state or ListState(option_controls.initial_page(prompt) if prompt else 0)
     if prompt is not None:
@@ -92,7 +130,7 @@ def message(view: View, labels: Labels, list_state: ListState | None = None) -> 
             hides=form_inputs.needs_full_view(view, labels),
         )
     plan = plan_message(view, labels, STYLE, controls)
-    return _compose(view, labels, plan, state)
+    return _compose(view, labels, plan, state, pictures)
 
 
 def plain(view: View, labels: Labels) -> Json:
@@ -102,7 +140,13 @@ def plain(view: View, labels: Labels) -> Json:
     return c.message([*parts, *c.rows(buttons(view, [*plan.walk, *plan.more]))])
 
 
-def _compose(view: View, labels: Labels, plan: MessagePlan, state: ListState) -> Json:
+def _compose(
+    view: View,
+    labels: Labels,
+    plan: MessagePlan,
+    state: ListState,
+    pictures: Sequence[tuple[str, str]],
+) -> Json:
     in_sections = view.prompt and option_controls.OPTIONS.fits_sections(view.prompt.question)
     parts: list[Json] = []
     beside: list[str] = []
@@ -118,6 +162,8 @@ def _compose(view: View, labels: Labels, plan: MessagePlan, state: ListState) ->
                 pass  # its button is beside those below
             case _:
                 parts += _texts(part)
+        if pictures and isinstance(part, QuestionText | Summary | Ending):
+            parts.append(c.gallery(pictures))
     ends = buttons(view, [*plan.walk, *plan.more])
     if view.is_review:
         ends.insert(0, button(view, labels.submit, Verb.SUBMIT, style=ButtonStyle.PRIMARY))

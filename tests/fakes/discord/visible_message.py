@@ -7,6 +7,7 @@ from tests.fakes.discord.rules import (
     BUTTON,
     CHECKBOX,
     CHECKBOXES,
+    GALLERY,
     LABEL,
     LINK_BUTTON,
     RADIO,
@@ -140,7 +141,11 @@ def view_message(message: Message) -> Sight:
         ]
     found = list(walk(message.components))
     texts += [each["content"] for _, each in found if each["type"] == TEXT]
-    texts += [each["text"] for each in message.attachments if each.get("text")]
+    shown = [item for _, each in found if each["type"] == GALLERY for item in each["items"]]
+    texts += [item["description"] for item in shown if item.get("description")]
+    pictures = {item["media"]["url"].removeprefix("attachment://") for item in shown}
+    files = [each for each in message.attachments if each["filename"] not in pictures]
+    texts += [each["text"] for each in files if each.get("text")]
     return Sight(
         message, texts, [Control(each) for _, each in found if each["type"] in SELECTS | {BUTTON}]
     )

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from answerback.core.errors import RateLimitedError
+from answerback.core.files import AttachedFile
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import Page
@@ -25,6 +26,7 @@ from answerback_discord import (
     parse,
     posting,
     private_notes,
+    render,
     show_in_full,
     slash_commands,
 )
@@ -38,6 +40,7 @@ from tests.fakes.discord.rules import check_message
 from tests.fakes.discord.world import EPOCH_MS, Can
 from tests.limit_edges import edge
 from tests.unit.adapters.discord.sendable import (
+    BOOLEAN,
     LABELS,
     TEXT,
     of_type,
@@ -209,3 +212,19 @@ def test_the_flags_that_are_set() -> None:
     assert manifest.application_settings(None)["flags"] == rest_app.MESSAGE_CONTENT_LIMITED
     assert doctor.flags_to_set((1 << 25) - 1) == rest_app.SETTABLE_FLAGS
     assert doctor.flags_to_set(0) == rest_app.MESSAGE_CONTENT_LIMITED
+
+
+@edge("PICTURE_TEXT")
+def test_the_description_of_a_picture() -> None:
+    for length in (1_024, 1_025):
+        sent = AttachedFile(
+            id="a", name="a.png", media_type="image/png", bytes=1, sha256="0", alt="x" * length
+        )
+        view = view_of(one(BOOLEAN))._replace(files=(sent,))
+        message = render.message(view, LABELS, pictures={"a": "picture0.png"})
+        [gallery] = of_type(
+            components.MEDIA_GALLERY, [*components.iter_components(message["components"])]
+        )
+        described = gallery["items"][0]["description"]
+        assert (described == "x" * length) == (length == 1_024)
+        assert len(described) <= 1_024
