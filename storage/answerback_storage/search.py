@@ -38,8 +38,9 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
         The numbers in between are mostly theirs, too. Without them, a search would read all asks that are newer, and
         once it has found the last one, all that are older.
         """
-        dates = ("created_at >= {}", wanted.since), ("created_at < {}", wanted.until)
-        terms, values = where(self._db, {}, *dates)
+        since = "created_at >= {}", wanted.since
+        until = "created_at < {}", wanted.until
+        terms, values = where(self._db, {}, since, until)
         # The sign keeps databases from looking through all asks by number for the first that matches.
         statement = f"SELECT min(+seq), max(+seq) FROM asks WHERE {terms}"
         [(oldest, newest)] = await self._db.fetch(statement, *values)
