@@ -28,6 +28,8 @@ class SignInService:
     running: RunningService
     http: aiohttp.ClientSession
     provider: FakeProvider
+    address: str
+    """The address of its pages, which replicas share."""
 
     def link(self, ask: Ask) -> str:
         """Return the link that only shows an ask."""
@@ -37,7 +39,7 @@ class SignInService:
 
     async def post(self, step: str, /, **fields: str) -> tuple[int, Json]:
         """Post what the script of the page posts."""
-        own = {"Origin": str(self.running.public_url), "Sec-Fetch-Site": "same-origin"}
+        own = {"Origin": self.address, "Sec-Fetch-Site": "same-origin"}
         async with self.http.post(f"/oidc/{step}", data=fields, headers=own) as response:
             assert "Set-Cookie" not in response.headers
             return response.status, await response.json(content_type=None)
@@ -85,12 +87,13 @@ def make_service(provider: FakeProvider, tmp_path: Path) -> MakeService:
     @asynccontextmanager
     async def make(**more: Any) -> AsyncIterator[SignInService]:
         store = more.pop("store", f"sqlite:///{tmp_path / 'asks.db'}")
-        settings = settings_for(provider.url, free_port(), store, **more)
-        async with (
-            run_service(settings) as running,
-            aiohttp.ClientSession(running.public_url) as http,
-        ):
-            yield SignInService(running, http, provider)
+        port = free_port()
+        own = f"http://127.0.0.1:{port}"
+        address = more.pop("address", own)
+        public = {"port": port, "url": address}
+        settings = settings_for(provider.url, port, store, public=public, **more)
+        async with run_service(settings) as running, aiohttp.ClientSession(own) as http:
+            yield SignInService(running, http, provider, address)
 
     return make
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -56,7 +57,7 @@ async def test_a_person_signs_in_and_answers_under_the_id_of_the_provider(
     address = opened["address"].removeprefix("..")
     assert address.startswith(f"/a/{link}.")
     form = {"do": "yes", "revision": str(ask.revision), "at": "0"}
-    own = {"Origin": str(up.running.public_url), "Sec-Fetch-Site": "same-origin"}
+    own = {"Origin": up.address, "Sec-Fetch-Site": "same-origin"}
     async with up.http.post(address, data=form, headers=own) as response:
         assert response.status == 200
     ended = await up.running.service.get(ask.id)
@@ -286,7 +287,7 @@ async def test_a_session_opens_one_inbox_and_is_of_use_to_nobody_else(up: SignIn
 
 
 async def sign_out(up: SignInService, done: dict[str, Any], do: str) -> None:
-    own = {"Origin": str(up.running.public_url), "Sec-Fetch-Site": "same-origin"}
+    own = {"Origin": up.address, "Sec-Fetch-Site": "same-origin"}
     path = f"{inbox_of(done)}/sign-out"
     assert ENGLISH.sign_out_everywhere in (await up.read(path))[1]
     async with up.http.post(path, data={"do": do}, headers=own) as response:
@@ -386,3 +387,36 @@ async def test_no_code_token_or_session_is_logged(
     )
     for secret in (attempt, response, done["session"], f"'{code}'"):
         assert secret not in logged
+
+
+@pytest.mark.rule("OIDC-3", "OIDC-7")
+async def test_replicas_share_sign_ins_sessions_and_sign_outs(
+    make_service: MakeService, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the keys are files beside where the database's would be
+    async with (
+        make_service(store=database) as one,
+        make_service(store=database, address=one.address) as two,
+    ):
+        attempt, response = await one.begin()
+        sent = {"attempt": attempt, "response": response}
+        kept = dict(one.provider.codes)
+        status, done = await two.post("finish", **sent)
+        assert status == 200, "another replica ends it"
+        one.provider.codes |= kept
+        assert (await one.post("finish", **sent))[0] == 403
+        for each in (one, two):
+            assert (await each.read(inbox_of(done)))[0] == 200
+        await sign_out(one, done, "all")
+        assert (await two.read(inbox_of(done)))[0] == 403
+
+
+@pytest.mark.rule("OIDC-7")
+async def test_whom_a_reload_takes_from_the_people_is_signed_out_at_once(
+    up: SignInService,
+) -> None:
+    done = await up.sign_in()
+    reloader = up.running.reloader
+    reloader.update_from(reloader.settings.model_copy(update={"people": {}}))
+    assert (await up.read(inbox_of(done)))[0] == 403
+    assert (await up.post("resume", session=done["session"], to=""))[0] == 403
