@@ -1,4 +1,4 @@
-"""Edit, then allow, through the gateway: the server gets the call as a person has changed it, unless the policy denies that."""
+"""Edit, then allow, through the gateway: the server gets the call as a person changed it, unless policy denies it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ do = "deny"
 """
 CALL = (
     b'{"jsonrpc":"2.0", "id":7,"method":"tools/call","params":'
-    b'{"name":"create_issue","arguments":{ "title":"Hi", "weight": 1.50, "id": 12345678901234567890, "x":"caf\\u00e9" }}}\n'
+    b'{"name":"create_issue","arguments":{ "title":"Hi", "weight": 1.50, "id": 12345678901234567890, '
+    b'"x":"caf\\u00e9" }}}\n'
 )
 
 
