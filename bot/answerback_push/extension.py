@@ -28,6 +28,7 @@ class PushExtension(Extension):
             wake_outbox=parts.wake_outbox,
             people=parts.people,
             surfaces=parts.surfaces,
+            held_until=parts.quiet_until,
             holders=parts.holders,
             rules=rules,
             secret=partial(parts.store.secret, "push"),

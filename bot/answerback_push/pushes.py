@@ -71,6 +71,7 @@ class Pushes(Running, PushDevices):
         compose: writes the messages.
         addresses: which push services may be reached (`push_addresses`).
         http: a session that guards their addresses.
+        held_until: returns until when a person is not to be notified; None: they may be.
     """
 
     surface: str
@@ -86,6 +87,7 @@ class Pushes(Running, PushDevices):
     compose: ComposePush
     addresses: AddressRules
     http: aiohttp.ClientSession
+    held_until: Callable[[Person, float], float | None] = lambda _person, _at: None
     _noted: set[str] = field(default_factory=set)
     """What was noted as seen since the process began, up to a limit."""
 
@@ -238,7 +240,10 @@ class Pushes(Running, PushDevices):
                     {"ask": ask.id, "to": to.id, "over": row.type == OVER}
                     | ({} if row.type == OVER else {CONFIRMING: ask.confirming})
                 ),
-                created_at=at,
+                # One that is too early for its person waits in the outbox, and is dropped if the ask no longer waits.
+                created_at=at
+                if row.type == OVER
+                else self.held_until(self._person(to.person), at) or at,
             )
             for to in recipients
         )

@@ -76,6 +76,7 @@ MIGRATIONS: Final = (
     Migration("files", schema.FILES),
     Migration("by_time", schema.ASKS_BY_TIME),
     Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
+    Migration("away", schema.AWAY),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -407,6 +407,12 @@ EXTENSION_ROWS: Final = (
     "CREATE INDEX extension_rows_by_name ON extension_rows (name, seq)",
     "CREATE INDEX extension_rows_of_ask ON extension_rows (ask_id)",
 )
+AWAY: Final = (
+    """CREATE TABLE away (
+        person text COLLATE "C" PRIMARY KEY, value text NOT NULL, at double precision NOT NULL)""",
+    "ALTER TABLE away ALTER value SET STATISTICS 0",
+)
+"""Keep who is away, and in which hours people are told of what waits."""
 URGENT: Final = (
     # The place of an ask's urgency in lists. An older replica stores none: it is 1, normal, as it takes all asks for.
     "ALTER TABLE asks ADD COLUMN urgency smallint NOT NULL DEFAULT 1",

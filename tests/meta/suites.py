@@ -65,6 +65,7 @@ SUITES: Final = {
     "bot/answerback_testing/store_*.py": (f"{_STORAGE}/test_store_contract.py",),
     "bot/answerback_testing/*.py": (_ADAPTERS, f"{_BOT}/webhooks"),
     "bot/answerback/outbox/*.py": (f"{_BOT}/outbox", f"{_BOT}/webhooks", f"{_BOT}/service"),
+    "bot/answerback_away/*.py": (f"{_BOT}/away", f"{_STORAGE}/test_store_contract.py"),
     "bot/answerback_numbers/*.py": (
         f"{_BOT}/numbers",
         f"{_BOT}/api/test_stats.py",

@@ -29,6 +29,32 @@ SERVICE = (
         "if False:",
         (f"{_FORGED}::test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed",),
     ),
+    # Whoever stands in for a person who is away confirms nothing of theirs, and gets no more than a hand over gives.
+    *(
+        Mutant(path, line, mutant, ("tests/unit/bot/away/test_standing_in.py",))
+        for path, line, mutant in (
+            (
+                "bot/answerback/service/decisions.py",
+                "if stands_in_for_any(ask, by, ask.walk.answerers, now.people):",
+                "if False:",
+            ),
+            (
+                "bot/answerback/core/handing_over.py",
+                "stand_ins=(*ask.placement.stand_ins, _group(stands_in, to, place.surface))",
+                "stand_ins=ask.placement.stand_ins",
+            ),
+            (
+                "bot/answerback_away/away.py",
+                "if is_collective(user_id) or (chain := self.chain_for(person, now)) is None:",
+                "if (chain := self.chain_for(person, now)) is None:",
+            ),
+            (
+                "bot/answerback_away/absences.py",
+                "if any(is_same(absence.stand_in, each) for each in chain):",
+                "if absence.stand_in == person:",
+            ),
+        )
+    ),
     # Who may confirm from another surface does so once the answers are complete, by an account that counts.
     *(
         Mutant(

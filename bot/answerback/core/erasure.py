@@ -24,7 +24,7 @@ _KEPT: Final = frozenset(
     {
         *("answer_type", "exclusive", "persistence", "source", "other", "remembered"),
         *("reason", "status", "reminded", "erased", "gave_up", "consumed"),
-        *("grant", "made_in", "use", "uses", "minutes", "grant_revoked"),
+        *("grant", "made_in", "use", "uses", "minutes", "grant_revoked", "stands_in"),
     }
 )
 """The keys that stay in the body of a record entry: kinds, never content."""
@@ -53,6 +53,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
             confirmers=(),
             confirmers_elsewhere=(),
             handed_over=None,
+            stand_ins=(),
             shown_revision=revision
             if ask.placement.message is None
             else ask.placement.shown_revision,

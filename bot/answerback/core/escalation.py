@@ -127,6 +127,7 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
             confirmers=place.confirmers,
             confirmers_elsewhere=place.confirmers_elsewhere,
             handed_over=place.handed_over,
+            stand_ins=place.stand_ins,
             first_seen=first_seen,
             left=left,
             before=PlaceBefore(

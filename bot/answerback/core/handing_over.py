@@ -5,6 +5,7 @@ The other person becomes a responder and is told; the giver stays one. A direct 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -22,6 +23,8 @@ class HandOver:
 
     action: ClassVar[str] = "hand_over"
     to: str
+    stands_in: tuple[str, ...] = ()
+    """The accounts of those who are away, if the other person is given it because they stand in for them."""
 
 
 def hand_over_limit(ask: Ask) -> tuple[str, ...] | None:
@@ -68,9 +71,19 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
 
 
 def apply_hand_over(
-    ask: Ask, to: tuple[str, ...], *, at: float, by: Person, name: str | None = None
+    ask: Ask,
+    to: tuple[str, ...],
+    *,
+    at: float,
+    by: Person,
+    name: str | None = None,
+    stands_in: tuple[str, ...] = (),
 ) -> Change:
-    """Hand an open ask over to the person who has these ids on its surface, and perhaps a name that is known."""
+    """Hand an open ask over to the person who has these ids on its surface, and perhaps a name that is known.
+
+    Args:
+        stands_in: the accounts of those for whom they stand in.
+    """
     place = ask.placement.destination
     handed = replace(
         ask,
@@ -80,6 +93,9 @@ def apply_hand_over(
             handed_over=HandedOver(
                 by=by, to=Person(surface=place.surface, user_id=to[0], name=name)
             ),
+            stand_ins=(*ask.placement.stand_ins, _group(stands_in, to, place.surface))
+            if stands_in
+            else ask.placement.stand_ins,
         ),
         revision=ask.revision + 1,
         updated_at=at,
@@ -96,5 +112,40 @@ def apply_hand_over(
     body: dict[str, JsonValue] = {"to": to[0]}
     if name is not None:
         body["name"] = name
+    if stands_in:
+        body["stands_in"] = True
     entry = RecordEntry(at=at, kind="handed_over", by=by, body=body)
     return Change(handed, (entry,))
+
+
+def _group(absent: tuple[str, ...], to: tuple[str, ...], surface: str) -> tuple[str, ...]:
+    return (*absent, *(f"{surface}:{each}" for each in to))
+
+
+def stands_in_for_any(ask: Ask, person: Person, others: Collection[Person], people: People) -> bool:
+    """Whether these people stand in for each other: all accounts of one human count, former ones too."""
+    for group in ask.placement.stand_ins:
+        humans = {people.human(_account(each)) for each in group}
+        if people.human(person) in humans and any(people.human(each) in humans for each in others):
+            return True
+    return False
+
+
+def _account(account: str) -> Person:
+    surface, _, user_id = account.partition(":")
+    return Person(surface=surface, user_id=user_id)
+
+
+def without_recipients(ask: Ask, left_out: Collection[str]) -> Ask:
+    """Return an ask as a reminder is written that does not notify these ids."""
+
+    def kept(ids: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(each for each in ids if each not in left_out)
+
+    place = ask.placement
+    return replace(
+        ask,
+        placement=replace(
+            place, responders=kept(place.responders), confirmers=kept(place.confirmers)
+        ),
+    )

@@ -78,6 +78,9 @@ class Placement(StrictDataclass):
     """Who may confirm, too, and has no account on the surface of the ask: their accounts, as ``surface:id``."""
     handed_over: HandedOver | None = None
     """The last hand over that still holds, which people read."""
+    stand_ins: tuple[tuple[str, ...], ...] = ()
+    """The accounts of people who are away together with whoever stands in for them: none of those confirms what another
+    one has answered."""
     message: dict[str, JsonValue] | None = None
     """The surface's reference to the live message; None until it is posted."""
     thread: Thread | None = None

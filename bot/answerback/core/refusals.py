@@ -131,6 +131,10 @@ ALREADY_ANSWERED: Final = Refusal(
 ALREADY_CONFIRMED: Final = Refusal(
     "already_confirmed", "This person has confirmed already: each person counts once."
 )
+STANDS_IN: Final = Refusal(
+    "stands_in",
+    "Whoever stands in for somebody who is away does not confirm what that person answered, nor the other way round.",
+)
 NOT_AN_ANSWERER: Final = Refusal(
     "not_an_answerer", "Only those who gave the answers can take them back. Object instead."
 )
@@ -180,6 +184,13 @@ STILL_MOVING: Final = Refusal(
 )
 FORBIDDEN: Final = frozenset(
     each.code
-    for each in (NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER, LINKED_RECENTLY)
+    for each in (
+        NOBODY_IN_PARTICULAR,
+        REQUESTER,
+        NOT_TOLD_APART,
+        NOT_A_CONFIRMER,
+        LINKED_RECENTLY,
+        STANDS_IN,
+    )
 )
 """The codes of refusals that are about who the person is, not about what they do."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # commands that need no service import this module, too
     from aiohttp import web
 
     from answerback.core.ask import Ask, Change
+    from answerback.core.intents import ResolvedAction
     from answerback.core.labels import Labels
     from answerback.core.people import People
     from answerback.core.person import Person
@@ -44,7 +45,7 @@ if TYPE_CHECKING:  # commands that need no service import this module, too
     from answerback.ports.settings_tables import LimitSettings
     from answerback.ports.store import Store
     from answerback.ports.store_values import AskLimits, Delivery
-    from answerback.ports.surface import Surface
+    from answerback.ports.surface import Acted, Actor, Rejected, Surface
 
 GROUP: Final = "answerback.extensions"
 T = TypeVar("T")
@@ -106,6 +107,12 @@ class ServiceParts:
     run_to_completion: RunToCompletion
     wake_outbox: Callable[[], None]
     """Say that the outbox has something new which `Running.on_change` has not returned."""
+    act: Callable[[str, ResolvedAction, Actor], Awaitable[Acted | Rejected]]
+    """Act on an ask as a person, by the same rules; only once the service is built."""
+    quiet_until: Callable[[Person, float], float | None]
+    """Returns until when a person is not to be told of what waits, by all extensions; None: they may be."""
+    on_changed: Callable[[Callable[[Ask], None]], None]
+    """Have a function called with each ask that changes or is new in this process, once that is stored."""
     on_ended: Callable[[Callable[[Ask], None]], None]
     """Have a function called with each ask that ends in this process, once that is stored."""
     trace_headers: Callable[[], Mapping[str, str]]
@@ -179,6 +186,10 @@ class Running:
     def commands(self) -> Sequence[Command]:
         """What people can do by ``/answerback``."""
         return ()
+
+    def quiet_until(self, person: Person, at: float) -> float | None:
+        """Return until when a person is not to be reminded or notified of what waits for them; None: they may be."""
+        return None
 
     def for_page(self, surface: str) -> object | None:
         """What a surface gets in `answerback.ports.plugin.Host.additions`, by the extension's name; None: nothing."""

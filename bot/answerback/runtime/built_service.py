@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from answerback.api.auth import AgentTokens
+from answerback.core.intents import ResolvedAction
+from answerback.core.person import Person
 from answerback.ports.extension import Configured, ServiceParts
+from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime import person_keys
 from answerback.runtime.config import plugin_settings
 from answerback.runtime.extensions import Extensions, find_notifying_surface, open_extensions
@@ -40,9 +43,10 @@ async def build_service(on: Foundation) -> BuiltService:
     settings, opened, routes = on.settings, on.opened, on.routes
     tokens = build_agent_tokens(settings)
     credential_of = person_keys.build_credential_reader(settings, on.holders, tokens)
-    extensions = await _open_extensions(on, tokens, credential_of)
+    late = _Late()
+    extensions = late.extensions = await _open_extensions(on, tokens, credential_of, late)
     on.holders.join(extensions.signing_in())
-    service = Service(
+    service = late.service = Service(
         opened.store,
         opened.clock,
         on.surfaces,
@@ -58,12 +62,26 @@ async def build_service(on: Foundation) -> BuiltService:
         credential_of=credential_of,
         commands=extensions.commands(),
         extensions=extensions.storing(),
+        quiet_until=extensions.quiet_until,
     )
     return BuiltService(service, extensions, tokens)
 
 
+class _Late:
+    """What extensions use, and is built after them."""
+
+    service: Service
+    extensions = Extensions({})
+
+    async def act(self, ask_id: str, action: ResolvedAction, actor: Actor) -> Acted | Rejected:
+        return await self.service.act(ask_id, action, actor)
+
+    def quiet_until(self, person: Person, at: float) -> float | None:
+        return self.extensions.quiet_until(person, at)
+
+
 async def _open_extensions(
-    on: Foundation, tokens: AgentTokens, credential_of: CredentialOf
+    on: Foundation, tokens: AgentTokens, credential_of: CredentialOf, late: _Late
 ) -> Extensions:
     settings, opened, tracing = on.settings, on.opened, on.tracing
     plugins = [plugin_settings(settings, plugin) for plugin in installed_plugins()]
@@ -87,6 +105,9 @@ async def _open_extensions(
             proxies=proxies,
             run_to_completion=on.pending_changes.run_to_completion,
             wake_outbox=on.hooks.deliver,
+            act=late.act,
+            quiet_until=late.quiet_until,
+            on_changed=on.hooks.changed.listen,
             on_ended=on.hooks.ended.listen,
             trace_headers=dict if tracing is None else tracing.headers,
             notifying=find_notifying_surface(settings),

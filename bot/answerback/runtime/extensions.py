@@ -8,6 +8,7 @@ from functools import partial
 
 from aiohttp import web
 
+from answerback.core.person import Person
 from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, Extension, Running, ServiceParts
 from answerback.ports.extension_rows import RowTable
@@ -114,6 +115,11 @@ class Extensions:
                 if problem is None:
                     return None
         return problem
+
+    def quiet_until(self, person: Person, at: float) -> float | None:
+        """Return until when a person is not to be told of what waits; None: they may be."""
+        found = (each.quiet_until(person, at) for each in self.running.values())
+        return max((until for until in found if until is not None), default=None)
 
     def routes(self) -> list[web.RouteDef]:
         """Return further routes of the agents' listener."""

@@ -187,6 +187,7 @@ class ChangeCommitter:
             logger.info("An ask has ended", extra=extra)
             self.hooks.ended(ask)
         self.signals.notify(ask)
+        self.hooks.changed(ask)
         if ask.placement.shown_revision < ask.revision or ask.to_retire is not None:
             self.hooks.show(ask)
         if write.deliveries:

@@ -29,7 +29,7 @@ from answerback.core.clarification import AskBack
 from answerback.core.controls import offers_to_remember
 from answerback.core.editing import AllowEdited
 from answerback.core.granting import RevokeGrant
-from answerback.core.handing_over import HandOver
+from answerback.core.handing_over import HandOver, stands_in_for_any
 from answerback.core.intents import ResolvedAction
 from answerback.core.people import People
 from answerback.core.too_late import TryAgain, apply_try_again
@@ -131,6 +131,13 @@ def _allow_edited(action: AllowEdited, now: Situation) -> Outcome:
     return asks.apply_action(ask, answer, at=now.at, by=by, people=now.people)
 
 
+def _confirm(action: Confirm, now: Situation) -> Outcome:
+    ask, by = now.ask, now.actor.person
+    if stands_in_for_any(ask, by, ask.walk.answerers, now.people):
+        return Refused((refusals.STANDS_IN.problem(),))
+    return _walk(action, now)
+
+
 def _ask_back(action: AskBack, now: Situation) -> Outcome:
     return clarification.apply_ask_back(now.ask, action, at=now.at, by=now.actor.person)
 
@@ -160,7 +167,7 @@ TABLE: Final[Mapping[type, Row]] = {
     Reply: Row(_walk),
     EndTurn: Row(_walk),
     Object: Row(_walk),
-    Confirm: Row(_walk, Who.CONFIRMERS),
+    Confirm: Row(_confirm, Who.CONFIRMERS),
     AskBack: Row(_ask_back, moves_on=False),
     HandOver: Row(_hand_over, Who.RESPONDERS, moves_on=False),
     TryAgain: Row(_try_again, is_for_ended=True, moves_on=False),

@@ -72,7 +72,9 @@ def decide_hand_over(
             return _rejected(ask, refusals.BEYOND_CEILING)
         listed = (ids[0],)
     name = people.as_named(recipient.actor.person).name
-    return apply_hand_over(ask, listed, at=now, by=actor.person, name=name)
+    return apply_hand_over(
+        ask, listed, at=now, by=actor.person, name=name, stands_in=action.stands_in
+    )
 
 
 async def look_up_recipient(

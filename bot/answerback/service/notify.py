@@ -175,6 +175,8 @@ class Hooks:
         """A person acted: the surface, the action, its result, how many seconds it took, and the ask after it."""
         self.shown = Event[[Ask, float]]()
         """People can see an ask for the first time, after this many seconds."""
+        self.changed = Event[[Ask]]()
+        """An ask has changed, or is new."""
         self.ended = Event[[Ask]]()
         """An ask has ended."""
         self.trace = trace

@@ -18,6 +18,7 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.escalation import try_other_account, undo_move
 from answerback.core.labels import Labels
+from answerback.core.person import Person
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.clock import Clock
@@ -59,6 +60,7 @@ class Service(AskActions, ShownAsks):
         credential_of: returns what proves who a person is.
         commands: what people can do by ``/answerback``.
         extensions: those that store something with changes.
+        quiet_until: returns until when a person is not to be reminded of anything; None: they may be.
     """
 
     def __init__(
@@ -79,10 +81,12 @@ class Service(AskActions, ShownAsks):
         credential_of: CredentialOf = need_no_credential,
         commands: Sequence[Command] = (),
         extensions: Sequence[Running] = (),
+        quiet_until: Callable[[Person, float], float | None] = lambda _person, _at: None,
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.claim, self.people = claim, routes.people
         self.commands = Commands(commands, labels or Labels())
+        self.quiet_until = quiet_until
         self.rules, self.hooks = rules or question_routing.Rules(), hooks or Hooks()
         commits = ChangeCommitter(
             store,

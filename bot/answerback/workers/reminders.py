@@ -7,6 +7,8 @@ import logging
 from dataclasses import replace
 from typing import Final
 
+from pydantic import JsonValue
+
 from answerback.core.ask import Ask, Change, RecordEntry
 from answerback.core.confirmer_copies import places_to_remind
 from answerback.core.errors import (
@@ -15,6 +17,8 @@ from answerback.core.errors import (
     PlatformError,
     UnauthorizedError,
 )
+from answerback.core.handing_over import is_collective, reminder_recipients, without_recipients
+from answerback.core.person import Person
 from answerback.ports.surface import SupportsReminders
 from answerback.service.service import Service
 
@@ -41,13 +45,23 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
     )
     if due_count <= ask.schedule.reminded:
         return None
+    quiet = _quiet(service, ask, due_count - 1, now)
+    return await _remind(service, ask, due_count, quiet, timeout)
+
+
+async def _remind(
+    service: Service, ask: Ask, due_count: int, quiet: dict[str, float], timeout: float
+) -> float | None:
+    """Send a reminder that leaves these people out; if that is everybody, it waits for the first of them."""
+    if quiet and len(quiet) == len(reminder_recipients(ask, due_count - 1)):
+        return min(quiet.values()) - service.clock.now()
     surface = service.surfaces.get(ask.placement.destination.surface)
     extra = {"action": "remind", "ask_id": ask.id}
     if surface is None or (surface.live and ask.placement.message is None):
         return RETRY_DELAY
     try:
         async with asyncio.timeout(timeout):
-            for each in places_to_remind(ask, due_count - 1):
+            for each in places_to_remind(without_recipients(ask, quiet), due_count - 1):
                 there = service.surfaces.get(each.placement.destination.surface)
                 if there is not None and isinstance(there, SupportsReminders):
                     await there.remind(each, due_count - 1)
@@ -59,7 +73,10 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
         return float(getattr(error, "retry_after", RETRY_DELAY))
 
     def reminded(latest: Ask, at: float) -> Change | None:
-        entry = RecordEntry(at=at, kind="note", body={"reminded": due_count})
+        body: dict[str, JsonValue] = {"reminded": due_count}
+        if quiet:
+            body["left_out"] = [*quiet]
+        entry = RecordEntry(at=at, kind="note", body=body)
         return Change(
             replace(
                 latest,
@@ -72,3 +89,14 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
 
     await service.update(ask.id, reminded)
     return None
+
+
+def _quiet(service: Service, ask: Ask, number: int, now: float) -> dict[str, float]:
+    """Return the ids of those whom a reminder does not notify now, each with when it could."""
+    place = ask.placement.destination.surface
+    found = {
+        each: service.quiet_until(Person(surface=place, user_id=each), now)
+        for each in reminder_recipients(ask, number)
+        if not is_collective(each)
+    }
+    return {each: until for each, until in found.items() if until is not None}

@@ -61,6 +61,7 @@ MIGRATIONS: Final = (
     Migration("files", schema.FILES),
     Migration("by_time", schema.ASKS_BY_TIME),
     Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
+    Migration("away", schema.AWAY),
 )
 
 

@@ -372,6 +372,10 @@ OWED_IN_ORDER: Final = (
         WHERE told < 2""",
 )
 """Read an agent's outcomes by number, without sorting all that it has not seen."""
+AWAY: Final = (
+    "CREATE TABLE away (person TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID",
+)
+"""Keep who is away, and in which hours people are told of what waits."""
 NUMBERS: Final = (
     # The number of a row is that of its ask.
     """CREATE TABLE numbers (

@@ -25,6 +25,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
 from answerback.service.consumption import consume
+from answerback_away.away import SAVE
 from answerback_numbers.facts import Facts
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
 from answerback_receipts.bodies import ReceiptBody
@@ -108,6 +109,7 @@ async def fill(store: Store) -> None:
     await store.push.save(replace(new_subscription(), device=ODD))
     await store.agent_tokens.redeem(await approve(store), new_token(), ANNS, 9)
     await store.links.save(new_link(ODD))
+    await store.rows.write(SAVE, [[ODD, ODD, 1.5]])
     file = AttachedFile(id="file_a", name=ODD, media_type="image/png", bytes=3, sha256="0" * 64)
     await store.files.begin(file.id, "", 1.0, 0)
     await store.files.add_chunk(file.id, 0, b"\0\xff'")
@@ -138,6 +140,7 @@ async def holds_everything(store: Store) -> None:
     assert (row.ask_id, row.value) == ("ask_1", [ODD])
     assert await store.rows.read("SELECT agent FROM numbers") == [(ODD,)]
     assert await store.rows.read("SELECT person, until FROM oidc_sessions") == [(ODD, 2.5)]
+    assert await store.rows.read("SELECT person, value, at FROM away") == [(ODD, ODD, 1.5)]
     moved = await store.messages.find_moved("slack", "C4", "T4", 9e9, 9)
     assert [ask.id for ask in moved] == ["ask_4"]
     assert await store.claims.next_due(0.0) == 2 / 3

@@ -12,11 +12,12 @@ from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.store_claims import SharedStoreContract
 from answerback_testing.store_contract import StoreContract
+from tests.stores.away import AwayContract
 from tests.stores.numbers import NumbersContract
 from tests.stores.oidc import OidcContract
 
 
-class TestSqliteStore(NumbersContract, OidcContract, StoreContract):
+class TestSqliteStore(NumbersContract, AwayContract, OidcContract, StoreContract):
     """`StoreContract` on a real file."""
 
     @pytest.fixture
@@ -24,7 +25,7 @@ class TestSqliteStore(NumbersContract, OidcContract, StoreContract):
         return lambda: SqliteStore(tmp_path / "answerback.db")
 
 
-class TestPostgresStore(SharedStoreContract, NumbersContract, OidcContract, StoreContract):
+class TestPostgresStore(SharedStoreContract, NumbersContract, AwayContract, OidcContract, StoreContract):
     """`StoreContract` on a real server."""
 
     @pytest.fixture

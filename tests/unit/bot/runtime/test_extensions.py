@@ -160,6 +160,7 @@ async def test_an_ask_is_answered_erased_and_exported_with_any_set_of_extensions
         tables = _tables(tmp_path, web={"push": True})
         tables = {name: table for name, table in tables.items() if name != "callbacks"}
         tables |= {"people_link": True} if "account_links" in names else {}
+        tables |= {"away": {"enabled": True}} if "away" in names else {}
         tables |= {"agents": _AGENTS} if "sign_ins" in names else {}
         async with (
             run_service(settings_type().model_validate(tables)) as up,

@@ -1,0 +1,292 @@
+"""Gives what waits for people who are away to those who stand in, and says when people are not to be told of it.
+
+A stand-in gets an ask as if the absent person had handed it over: within its route's ceiling, and never as one of those
+who confirm. Each step looks at what is stored, so that nothing is lost if a process ends between two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
+
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.handing_over import HandOver, is_collective
+from answerback.core.intents import ResolvedAction
+from answerback.core.people import People, account_id
+from answerback.core.person import Person
+from answerback.ports.clock import Clock
+from answerback.ports.commands import Command
+from answerback.ports.extension import Running
+from answerback.ports.store import Store
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback_away.absences import (
+    Absence,
+    Hours,
+    Said,
+    chain_of,
+    from_json,
+    is_zone,
+    to_json,
+)
+from answerback_away.commands import commands_of
+from answerback_away.desk import AwayDesk
+
+logger = logging.getLogger(__name__)
+
+_READ: Final = "SELECT value FROM away ORDER BY at, person"
+SAVE: Final = """INSERT INTO away (person, value, at) VALUES {values}
+    ON CONFLICT (person) DO UPDATE SET value = excluded.value, at = excluded.at"""
+_FORGET: Final = "DELETE FROM away WHERE person IN ({values})"
+_REFRESH_SECONDS: Final = 2.0
+"""How long other processes may take to notice that somebody is away."""
+_SWEEP_SECONDS: Final = 60.0
+"""How often everything that waits for absent people is looked through, in case another process has not handed it on."""
+_PAGE: Final = 50
+_MAX_TRIED: Final = 10_000
+"""How many refused attempts are remembered, not to repeat them."""
+Act = Callable[[str, ResolvedAction, Actor], Awaitable[Acted | Rejected]]
+"""Acts on an ask as a person, by the service's rules."""
+CIRCLE: Final = "circle"
+SELF: Final = "self"
+
+
+class Away(Running, AwayDesk):
+    """Who is away, and the asks that are handed on because of that.
+
+    Args:
+        people: tells which accounts belong to one person.
+        act: acts for the absent person, who hands an ask over.
+    """
+
+    def __init__(self, store: Store, clock: Clock, people: People, act: Act) -> None:
+        self._store, self._clock, self.people, self._act = store, clock, people, act
+        self._said: tuple[Said, ...] = ()
+        self._zones: set[str] = set()
+        """The time zones that are ready to be used."""
+        self._tried: set[tuple[str, str]] = set()
+        """The asks that could not be given to those accounts."""
+        self._changed: set[str] = set()
+        """The ids of asks that have changed and are yet to be looked at."""
+        self._wake = asyncio.Event()
+        self._read_at = self._swept_at = float("-inf")
+
+    # --- what people say ---------------------------------------------------------------------------
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    async def said_by(self, person: Person) -> Said:
+        """Return what a person has said, from any of their accounts."""
+        await self.refresh()
+        return self._find(person) or Said(person)
+
+    async def leave(self, person: Person, until: float, stand_in: Person) -> str | None:
+        if self.people.is_same(person, stand_in):
+            return SELF
+        said = await self.said_by(person)
+        absence, now = Absence(until, stand_in), self.now()
+
+        def absent(other: Person) -> Absence | None:
+            if self.people.is_same(other, person):
+                return absence
+            found = self._find(other)
+            return None if found is None else found.absent(now)
+
+        if chain_of(person, absent, self.people.is_same) is None:
+            return CIRCLE
+        await self._save(said._replace(absence=absence))
+        return None
+
+    async def return_(self, person: Person) -> None:
+        await self._save((await self.said_by(person))._replace(absence=None))
+
+    async def set_hours(self, person: Person, hours: Hours | None) -> None:
+        await self._save((await self.said_by(person))._replace(hours=hours))
+
+    async def _save(self, said: Said) -> None:
+        key = account_id(said.person)
+        if said.absence is None and said.hours is None:
+            await self._store.rows.write(_FORGET, [[key]])
+        else:
+            value = json.dumps(to_json(said))
+            await self._store.rows.write(SAVE, [[key, value, self.now()]])
+        await self.refresh()
+        self._swept_at = float("-inf")
+        self._wake.set()
+
+    def _find(self, person: Person) -> Said | None:
+        return next((each for each in self._said if self.people.is_same(each.person, person)), None)
+
+    def find_person(self, name: str, surface: str) -> Person | None:
+        plain = name.removeprefix("@").removeprefix("person:")
+        for known in self.people.accounts:
+            persons = self.people.persons_named(known)
+            shown = {known, *(self.people.as_named(each).name or known for each in persons)}
+            if persons and plain.casefold() in {each.casefold() for each in shown}:
+                there = [each for each in persons if each.surface == surface]
+                return self.people.as_named((there or persons)[0])
+        place, colon, user_id = plain.partition(":")
+        if not plain or (colon and not (place and user_id)):
+            return None
+        if colon:
+            return self.people.as_named(Person(surface=place, user_id=user_id))
+        return self.people.as_named(Person(surface=surface, user_id=plain))
+
+    # --- who stands in -----------------------------------------------------------------------------
+
+    def chain_for(self, person: Person, at: float) -> list[Person] | None:
+        """Return who stands in for a person; see `answerback_away.absences.chain_of`."""
+
+        def absent(other: Person) -> Absence | None:
+            said = self._find(other)
+            return None if said is None else said.absent(at)
+
+        return chain_of(person, absent, self.people.is_same)
+
+    def note_changed(self, ask: Ask) -> None:
+        if self._said and ask.open:
+            self._changed.add(ask.id)
+            self._wake.set()
+
+    async def refresh(self) -> bool:
+        """Read what people have said; returns whether that has changed."""
+        rows = await self._store.rows.read(_READ)
+        said = tuple(each for (value,) in rows if (each := from_json(json.loads(value))))
+        if new := {each.hours.zone for each in said if each.hours} - self._zones:
+            known = await asyncio.to_thread(lambda: {zone for zone in new if is_zone(zone)})
+            self._zones |= known
+        # Hours in a zone that this machine does not know hold nobody's reminders back.
+        said = tuple(
+            each
+            if each.hours is None or each.hours.zone in self._zones
+            else each._replace(hours=None)
+            for each in said
+        )
+        has_changed, self._said = said != self._said, said
+        return has_changed
+
+    async def step(self) -> None:
+        """Hand on what waits for people who are away.
+
+        Raises:
+            StoreError: not all of it could be read or handed on.
+        """
+        now = self.now()
+        has_changed = await self.refresh()
+        if has_changed or not 0 <= now - self._swept_at < _SWEEP_SECONDS:
+            self._swept_at = now
+            await self._sweep(now)
+            return
+        changed, self._changed = self._changed, set()
+        for ask_id in changed:
+            if (ask := await self._store.asks.get(ask_id)) is not None:
+                await self._hand_on(ask, now)
+
+    async def _sweep(self, now: float) -> None:
+        self._changed.clear()
+        for said in self._said:
+            if said.absent(now) is None:
+                if said.absence is not None:  # it is over
+                    await self._save_over(said)
+                continue
+            accounts, after = self.people.accounts_of(said.person), None
+            while True:
+                page = await self._store.search.list_for_responder(accounts, after, _PAGE)
+                for ask in page.rows:
+                    await self._hand_on(ask, now)
+                if (after := page.after) is None:
+                    break
+
+    async def _save_over(self, said: Said) -> None:
+        swept = self._swept_at
+        await self._save(said._replace(absence=None))
+        self._swept_at = swept
+
+    async def _hand_on(self, ask: Ask, now: float) -> None:
+        """Give an ask to those who stand in for its responders, once for each."""
+        place = ask.placement
+        if not ask.open or ask.schedule.inquiring:
+            return
+        for user_id in place.responders:
+            person = Person(surface=place.destination.surface, user_id=user_id)
+            if is_collective(user_id) or (chain := self.chain_for(person, now)) is None:
+                continue
+            *absent, stand_in = chain
+            if not absent or self._has_stood_in(ask, person, stand_in):
+                continue
+            accounts = self.people.accounts_of(stand_in)
+            there = [each for surface, each in accounts if surface == person.surface]
+            await self._give(ask, person, tuple(map(account_id, absent)), there)
+
+    def _has_stood_in(self, ask: Ask, person: Person, stand_in: Person) -> bool:
+        theirs = {f"{surface}:{each}" for surface, each in self.people.accounts_of(stand_in)}
+        return any(
+            account_id(person) in group and not theirs.isdisjoint(group)
+            for group in ask.placement.stand_ins
+        )
+
+    async def _give(
+        self, ask: Ask, giver: Person, absent: tuple[str, ...], accounts: Sequence[str]
+    ) -> None:
+        attempt = (ask.id, accounts[0] if accounts else "")
+        if attempt in self._tried:
+            return
+        result: Acted | Rejected = Rejected(RejectReason.INVALID, ask)
+        if accounts:
+            action = HandOver(to=accounts[0], stands_in=absent)
+            result = await self._act(ask.id, action, Actor(self.people.as_named(giver)))
+        if isinstance(result, Acted) or result.why is not RejectReason.INVALID:
+            return  # what has to wait for something, the next step tries again
+        if len(self._tried) >= _MAX_TRIED:
+            self._tried.clear()
+        self._tried.add(attempt)
+        codes = [problem.code for problem in result.problems] or ["no_account"]
+        extra = {"action": "stand_in_refused", "ask_id": ask.id, "code": codes[0]}
+        logger.warning("An ask cannot be given to who stands in, and stays as it is", extra=extra)
+
+    # --- the door ----------------------------------------------------------------------------------
+
+    def quiet_until(self, person: Person, at: float) -> float | None:
+        said = self._find(person)
+        if said is None:
+            return None
+        absence = said.absent(at)
+        back = at if absence is None else absence.until
+        opens = None if said.hours is None else said.hours.quiet_until(back)
+        return opens or (None if absence is None else back)
+
+    def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
+        return {"away": self._run}
+
+    async def _run(self) -> None:
+        failing = False
+        while True:
+            self._wake.clear()
+            try:
+                await self.step()
+                failing = False
+            except StoreError as error:
+                if not failing:  # said once: the next tries are seconds apart
+                    extra = {"action": "away_unread"}
+                    logger.warning("Who is away cannot be read: %s", error, extra=extra)
+                failing = True
+                await asyncio.sleep(_REFRESH_SECONDS)
+            try:
+                async with asyncio.timeout(_REFRESH_SECONDS):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+
+    def commands(self) -> Sequence[Command]:
+        return commands_of(self)
+
+    def for_page(self, surface: str) -> object | None:
+        if surface != "web":
+            return None
+        from answerback_away.page import AwayPages
+
+        return AwayPages(self)

@@ -1,0 +1,147 @@
+"""The page on which a person says that they are away, and in which hours they are told of what waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+from markupsafe import Markup
+
+from answerback.core.labels import Labels
+from answerback.ports.person_key import is_operator
+from answerback_away import texts
+from answerback_away.absences import parse_hours, parse_until
+from answerback_away.commands import about
+from answerback_away.desk import AwayDesk
+from answerback_web import render, responses
+from answerback_web.extension_pages import ExtensionPages, PageLink
+from answerback_web.site import NAME, Site
+from answerback_web.visitors import Visitor, VisitorPages, Visitors
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from answerback.core.person import Person
+
+_PATH: Final = "away"
+
+
+class AwayPages(ExtensionPages):
+    """The page on both listeners. The operator's key is nobody in particular, and so is never away."""
+
+    def __init__(self, away: AwayDesk) -> None:
+        self._away = away
+
+    def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
+        return _AwayPage(site, visitors, self._away).routes()
+
+    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
+        return None if is_operator(visitor.person) else PageLink(_PATH, texts.TITLE)
+
+
+class _AwayPage(VisitorPages):
+    def __init__(self, site: Site, visitors: Visitors, away: AwayDesk) -> None:
+        super().__init__(site, visitors)
+        self._away = away
+
+    def routes(self) -> list[web.RouteDef]:
+        path = f"/inbox/{{name}}/{_PATH}"
+        return [
+            web.get(path, self._for_visitor(self._show)),
+            web.post(path, self._for_visitor(self._change)),
+        ]
+
+    async def _show(self, _request: web.Request, visitor: Visitor) -> web.StreamResponse:
+        return await self._page(visitor)
+
+    async def _page(
+        self, visitor: Visitor, *, error: str | None = None, status: int = 200
+    ) -> web.Response:
+        site, person = self._site, visitor.person
+        if is_operator(person):
+            missing = site.labels.page_missing
+            return site.notice_page(404, missing, root="../../", home=None)
+        said, now = await self._away.said_by(person), self._away.now()
+        names = [
+            self._away.people.as_named(each[0]).name or known
+            for known in self._away.people.accounts
+            if (each := self._away.people.persons_named(known))
+        ]
+        # The first time, the template is read and compiled.
+        content = await asyncio.to_thread(
+            _content,
+            back=texts.BACK,
+            explained=texts.ABOUT,
+            how_long=texts.HOW_LONG,
+            who=texts.WHO,
+            save=texts.SAVE,
+            hours_title=texts.HOURS_TITLE,
+            hours_label=texts.HOURS_LABEL,
+            about=about(said, now),
+            is_away=said.absent(now) is not None,
+            hours=said.hours,
+            names=names,
+            error=error,
+        )
+        body = site.render_template(
+            "extension",
+            root="../../",
+            home=self._home(visitor),
+            you=render.visitor_line(person, site.labels),
+            error=error,
+            heading=texts.TITLE,
+            content=Markup(content),  # the template has escaped what it was given
+        )
+        return responses.page_response(body, status)
+
+    async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
+        post = await self._read(request, visitor)
+        if isinstance(post, web.Response):
+            return post
+        person, problem = visitor.person, None
+        if is_operator(person):
+            return await self._page(visitor)
+        match post.first("do"):
+            case "leave":
+                problem = await self._leave(person, post.first("until"), post.first("stand_in"))
+            case "back":
+                await self._away.return_(person)
+            case "hours":
+                written = post.first("hours").strip()
+                hours = await asyncio.to_thread(parse_hours, written) if written else None
+                problem = texts.BAD_HOURS if written and hours is None else None
+                if problem is None:
+                    await self._away.set_hours(person, hours)
+            case _:
+                return web.Response(status=422, headers=responses.HEADERS)
+        if problem is not None:
+            return await self._page(visitor, error=problem, status=422)
+        return responses.see_other(_PATH)
+
+    async def _leave(self, person: Person, until: str, name: str) -> str | None:
+        at = parse_until(until.strip(), self._away.now())
+        stand_in = self._away.find_person(name.strip(), NAME)
+        if at is None:
+            return texts.BAD_TIME
+        if stand_in is None:
+            return texts.NOBODY
+        return texts.REFUSED.get(await self._away.leave(person, at, stand_in) or "")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    source = resources.files("answerback_away") / "away.html"
+    return environment.from_string(source.read_text("utf-8"))
+
+
+def _content(**values: object) -> str:
+    return _template().render(**values)

@@ -1,0 +1,37 @@
+"""What people read about being away."""
+
+from __future__ import annotations
+
+from typing import Final
+
+AWAY_ABOUT: Final = "Say until when you are away, and who stands in for you"
+HOURS_ABOUT: Final = "Say in which hours you are reminded and notified"
+HERE: Final = "You are here: your questions come to you."
+AWAY: Final = "You are away until {time}. {name} stands in for you."
+HOURS: Final = "You are reminded and notified only at {hours}. Questions come at any time."
+ANY_TIME: Final = "You are reminded and notified at any time."
+BACK: Final = "I am back"
+AWAY_USAGE: Final = "To change that: {command} 3d NAME (or 4h, 2w, 2026-12-24), with who stands in."
+HOURS_USAGE: Final = "To change that: {command} 9-17 Europe/Berlin, or {command} off."
+BAD_TIME: Final = "Nothing was changed. Begin with how long you are away (4h, 3d) or until when (2026-12-24, UTC)."
+BAD_HOURS: Final = "Nothing was changed. Write hours and a time zone, such as 9-17 Europe/Berlin."
+NOBODY: Final = (
+    "Nothing was changed. Name who stands in for you: a name, or an account such as slack:U012."
+)
+REFUSED: Final = {
+    "self": "Nothing was changed. Another person has to stand in for you.",
+    "circle": (
+        "Nothing was changed. They are away, too, and you would stand in for them in the end, so nobody would get your "
+        "questions. Name somebody else."
+    ),
+}
+TITLE: Final = "Away"
+ABOUT: Final = (
+    "Whoever stands in gets the questions that wait for you, as if you had handed them over: within what each route "
+    "allows. They confirm nothing that you answered, and you nothing that they answered."
+)
+HOW_LONG: Final = "How long (4h, 3d, 2w), or until when (2026-12-24, UTC)"
+WHO: Final = "Who stands in"
+SAVE: Final = "Save"
+HOURS_TITLE: Final = "Hours"
+HOURS_LABEL: Final = "Hours and time zone, such as 9-17 Europe/Berlin; empty: any time"

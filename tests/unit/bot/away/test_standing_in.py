@@ -1,0 +1,286 @@
+"""Whoever stands in gets what waits for people who are away, as by a hand over, and decides nothing twice."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from answerback.core.actions import Answer, Confirm
+from answerback.core.ask import Ask, Status
+from answerback.core.erasure import erase_ask
+from answerback.core.errors import StoreError
+from answerback.core.person import Person
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.service.ask_wire import ask_json
+from answerback.workers.reminders import remind
+from answerback_away.absences import Hours
+from answerback_away.away import CIRCLE, SELF
+from answerback_storage.sqlite.store import SqliteStore
+from tests.unit.bot.away.team import ANN, BOB, CY, DAY, DEE, PEOPLE, Team
+from tests.unit.bot.conftest import Parts
+
+
+async def answered(team: Team, ask: Ask, by: Person) -> Ask:
+    done = await team.service.act(ask.id, Answer(value=True), Actor(by))
+    assert isinstance(done, Acted), done
+    return done.ask
+
+
+@pytest.mark.rule("AWAY-2")
+async def test_what_waits_for_a_person_who_is_away_goes_to_who_stands_in(parts: Parts) -> None:
+    team = Team(parts)
+    before = await team.ask("ann")
+    assert await team.leave(ANN, BOB) is None
+    after = await team.ask("ann")
+    for ask in (await team.step(before), await team.step(after)):
+        assert ask.placement.responders == ("ann", "bob")
+        handed = ask.placement.handed_over
+        assert handed is not None
+        assert (handed.by.user_id, handed.to.user_id, handed.to.name) == ("ann", "bob", "Bob B.")
+        [line] = await team.record(ask, "handed_over")
+        assert line.body == {"to": "bob", "name": "Bob B.", "stands_in": True}
+        assert line.by is not None
+        assert line.by.user_id == "ann"
+    await answered(team, after, BOB)
+
+
+@pytest.mark.rule("AWAY-2")
+async def test_each_ask_is_given_once_and_none_that_came_after_the_end(parts: Parts) -> None:
+    team = Team(parts)
+    await team.leave(ANN, BOB, days=1)
+    ask = await team.step(await team.ask("ann"))
+    await parts.clock.advance(120)
+    assert (await team.step(ask)).revision == ask.revision
+    await parts.clock.advance(DAY)
+    later = await team.step(await team.ask("ann"))
+    assert later.placement.responders == ("ann",)
+    assert (await team.away.said_by(ANN)).absence is None, "what is over is not kept"
+    assert await parts.store.rows.read("SELECT person FROM away") == []
+
+
+@pytest.mark.rule("AWAY-2")
+async def test_somebody_who_is_back_early_gets_their_questions_alone(parts: Parts) -> None:
+    team = Team(parts)
+    await team.leave(ANN, BOB)
+    await team.away.return_(Person(surface="web", user_id="ann@example.com"))
+    assert (await team.step(await team.ask("ann"))).placement.responders == ("ann",)
+
+
+@pytest.mark.rule("AWAY-2")
+async def test_nobody_stands_in_beyond_a_routes_limit(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    team = Team(parts, responders=["ann", "cy"])
+    await team.leave(ANN, BOB)
+    ask = await team.ask("ann")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(3):
+            await parts.clock.advance(61)
+            ask = await team.step(ask)
+    assert ask.placement.responders == ("ann",)
+    [refused] = [
+        each for each in caplog.records if getattr(each, "action", "") == "stand_in_refused"
+    ]
+    assert refused.__dict__["code"] == "responders_forbidden"
+
+
+@pytest.mark.rule("AWAY-2")
+async def test_groups_and_anyone_are_not_stood_in_for(parts: Parts) -> None:
+    team = Team(parts, responders="anyone")
+    await team.leave(ANN, BOB)
+    for names in (("@S1",), ("anyone",)):
+        ask = await team.step(await team.ask(*names))
+        assert ask.placement.responders == names
+
+
+@pytest.mark.rule("AWAY-2", "AWAY-5")
+async def test_linked_accounts_are_one_person_on_every_surface(parts: Parts) -> None:
+    team = Team(parts, to="web", responders=["person:ann", "person:bob", "person:dee"])
+    await team.leave(ANN, DEE)
+    ask = await team.step(await team.ask("ann@example.com"))
+    assert ask.placement.responders == ("ann@example.com", "dee@example.com")
+    in_chat = Team(parts, responders=["ann", "person:dee"])
+    await in_chat.away.refresh()
+    assert (await in_chat.step(await in_chat.ask("ann"))).placement.responders == ("ann",)
+
+
+@pytest.mark.rule("AWAY-2", "HANDOVER-6")
+async def test_a_direct_message_moves_to_who_stands_in(parts: Parts) -> None:
+    team = Team(parts, to="chat:@ann")
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask())
+    assert ask.placement.destination.user == "bob"
+    assert ask.placement.responders == ("ann", "bob")
+
+
+@pytest.mark.rule("AWAY-3")
+async def test_a_chain_leads_to_somebody_who_is_there_and_no_circle_can_be_made(
+    parts: Parts,
+) -> None:
+    team = Team(parts)
+    assert await team.leave(ANN, ANN) == SELF
+    assert await team.leave(ANN, Person(surface="web", user_id="ann@example.com")) == SELF
+    assert await team.leave(ANN, BOB) is None
+    ask = await team.step(await team.ask("ann"))
+    assert ask.placement.responders == ("ann", "bob")
+    assert await team.leave(BOB, ANN) == CIRCLE
+    assert (await team.away.said_by(BOB)).absence is None
+    assert await team.leave(BOB, CY) is None
+    assert await team.leave(CY, Person(surface="web", user_id="ann@example.com")) == CIRCLE
+    assert (await team.step(ask)).placement.responders == ("ann", "bob", "cy")
+    assert (await team.step(await team.ask("ann"))).placement.responders == ("ann", "cy")
+
+
+@pytest.mark.rule("AWAY-3")
+async def test_a_circle_of_two_who_left_at_once_keeps_their_questions_where_they_are(
+    parts: Parts,
+) -> None:
+    team, other = Team(parts), Team(parts)
+    await other.away.refresh()
+    other.away.refresh = team.away.refresh  # type: ignore[method-assign]  # it has read before the first left
+    await team.leave(ANN, BOB)
+    assert await other.leave(BOB, ANN) is None
+    assert (await team.step(await team.ask("ann"))).placement.responders == ("ann",)
+
+
+@pytest.mark.rule("AWAY-4")
+@pytest.mark.parametrize(("answers", "confirms"), [(ANN, BOB), (BOB, ANN)])
+async def test_neither_confirms_what_the_other_has_answered(
+    parts: Parts, answers: Person, confirms: Person
+) -> None:
+    team = Team(parts, confirmations=1)
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask("ann", "cy"))
+    await team.away.return_(ANN)
+    confirming = await answered(team, ask, answers)
+    assert confirming.confirming
+    for account in PEOPLE.accounts_of(confirms):
+        by = Actor(Person(surface=account[0], user_id=account[1]))
+        refused = await team.service.act(ask.id, Confirm(), by)
+        assert isinstance(refused, Rejected)
+        assert refused.why is RejectReason.NOT_ALLOWED
+        assert [problem.code for problem in refused.problems] == ["stands_in"]
+    done = await team.service.act(ask.id, Confirm(), Actor(CY))
+    assert isinstance(done, Acted)
+    assert done.ask.status is Status.ANSWERED
+
+
+@pytest.mark.rule("AWAY-4")
+async def test_who_stands_in_for_one_confirms_what_others_have_answered(parts: Parts) -> None:
+    team = Team(parts, confirmations=1)
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask("ann", "cy"))
+    await answered(team, ask, CY)
+    done = await team.service.act(ask.id, Confirm(), Actor(BOB))
+    assert isinstance(done, Acted)
+    assert done.ask.status is Status.ANSWERED
+
+
+@pytest.mark.rule("AWAY-4")
+async def test_those_who_confirm_stay_those_who_are_listed(parts: Parts) -> None:
+    team = Team(parts, confirmations={"count": 1, "from": ["ann", "cy"]})
+    await team.leave(ANN, BOB)
+    ask = await team.ask("cy")
+    confirming = await answered(team, ask, CY)
+    after = await team.step(confirming)
+    assert after.placement.confirmers == ("ann", "cy")
+    assert after.placement.responders == ("cy",)
+
+
+@pytest.mark.rule("AWAY-4", "API-18")
+async def test_an_erasure_leaves_no_account_of_those_who_stood_in(parts: Parts) -> None:
+    team = Team(parts)
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask("ann"))
+    assert ask.placement.stand_ins == (("chat:ann", "chat:bob"),)
+    ended = await answered(team, ask, BOB)
+    erased = erase_ask(ended, team.now, set())
+    assert erased.placement.stand_ins == ()
+    assert "bob" not in str(ask_json(erased))
+    await team.service.erase(ask.id)
+    [line] = await team.record(ask, "handed_over")
+    assert line.body == {"stands_in": True}
+
+
+@pytest.mark.rule("AWAY-5")
+async def test_who_is_away_holds_over_restarts_and_in_other_processes(
+    parts: Parts, tmp_path: Path
+) -> None:
+    team, other = Team(parts), Team(parts)
+    await team.leave(ANN, BOB)
+    ask = await team.ask("ann")
+    assert (await other.step(ask)).placement.responders == ("ann", "bob")
+    await parts.store.close()
+    parts.store = SqliteStore(tmp_path / "asks.db")
+    await parts.store.open()
+    again = Team(parts)
+    assert (await again.step(await again.ask("ann"))).placement.responders == ("ann", "bob")
+
+
+@pytest.mark.rule("AWAY-5")
+async def test_what_waits_is_handed_on_after_the_database_was_away(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = Team(parts)
+    await team.leave(ANN, BOB)
+    ask = await team.ask("ann")
+
+    async def broken(*_values: object) -> object:
+        raise StoreError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.store.rows, "read", broken)
+        with pytest.raises(StoreError):
+            await team.away.step()
+    assert (await team.step(ask)).placement.responders == ("ann", "bob")
+
+
+@pytest.mark.rule("AWAY-6")
+async def test_reminders_leave_out_who_is_away_or_out_of_hours_and_wait_if_nobody_is_left(
+    parts: Parts,
+) -> None:
+    team = Team(parts, remind_after=[60])
+    parts.chat.not_ready = None
+    both = await team.ask("ann", "cy")
+    alone = await team.ask("ann")
+    for ask in (both, alone):
+        await parts.store.asks.save_shown(ask.id, await parts.chat.show(ask, _nothing))  # type: ignore[arg-type]  # it shows at once
+    await team.away.set_hours(ANN, Hours(10 * 60, 11 * 60, "UTC", days=(0, 1, 2, 3, 4, 5, 6)))
+    await parts.clock.advance(61)
+    opens = team.away.quiet_until(ANN, team.now)
+    assert opens is not None
+    assert await remind(team.service, both.id, 5) is None
+    assert [line.body for line in await team.record(both, "note")] == [
+        {"reminded": 1, "left_out": ["ann"]}
+    ]
+    assert await remind(team.service, alone.id, 5) == opens - team.now
+    assert [ask_id for ask_id, _ in parts.chat.reminders] == [both.id]
+    await parts.clock.advance(opens - team.now)
+    assert await remind(team.service, alone.id, 5) is None
+    assert [ask_id for ask_id, _ in parts.chat.reminders] == [both.id, alone.id]
+
+
+async def _nothing(_shown: object) -> None:
+    """Nothing has to be saved halfway."""
+
+
+@pytest.mark.rule("AWAY-6")
+async def test_a_person_who_is_away_is_quiet_until_their_hours_after_that(parts: Parts) -> None:
+    team = Team(parts)
+    assert team.away.quiet_until(ANN, team.now) is None
+    await team.leave(ANN, BOB, days=1)
+    back = team.now + DAY
+    assert team.away.quiet_until(ANN, team.now) == back
+    assert team.away.quiet_until(ANN, back) is None
+    hours = Hours(9 * 60, 10 * 60, "UTC")
+    await team.away.set_hours(ANN, hours)
+    assert team.away.quiet_until(ANN, team.now) == (hours.quiet_until(back) or back)
+    assert team.away.quiet_until(BOB, team.now) is None
+
+
+async def test_nobody_is_looked_up_while_nobody_is_away(parts: Parts) -> None:
+    team = Team(parts)
+    await team.ask("ann")
+    assert not team.away._changed
