@@ -245,9 +245,8 @@ class AskPages:
         if ask.open and not visit.may_answer(ask):
             return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
         labels = self._site.labels
-        if (
-            post.do in parse.CHANGES
-        ):  # the call may be long, and is read as if the agent had sent it
+        # A changed call may be long, and is read as if the agent had sent it.
+        if ask.request.editable and post.do in parse.CHANGES:
             meaning = await asyncio.to_thread(parse.interpret_post, post, ask, labels)
         else:
             meaning = parse.interpret_post(post, ask, labels)

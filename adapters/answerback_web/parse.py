@@ -242,9 +242,9 @@ def action_without_input(post: Post) -> Action | TryAgain | RevokeGrant | None:
 
 def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
     """Interpret a post to the page of ``ask``; the caller has to compare the post's revision."""
-    read = _changed_call if post.do in CHANGES else _meaning
+    read = _changed_call if ask.request.editable and post.do in CHANGES else _meaning
     meaning = read(post, ask, labels)
-    comments = _comments(post)
+    comments = _comments(post) if plan_comments.FIELD in post.fields else ()
     return _with_comments(meaning, comments, post, ask, labels) if comments else meaning
 
 

@@ -21,6 +21,13 @@ ADAPTERS = (
             "tests/unit/adapters/telegram/test_typed_entries.py::test_a_note_goes_with_what_was_ticked_before",
         ),
     ),
+    # A changed call is allowed only as its person has read it.
+    Mutant(
+        "adapters/answerback_web/parse.py",
+        "post.do is PageAction.CHANGE or not chosen or not has_read",
+        "post.do is PageAction.CHANGE or not chosen",
+        ("tests/unit/adapters/web/test_changed_calls.py",),
+    ),
     # Agent sessions: one status at a time.
     Mutant(
         "adapters/answerback_slack/agent_status.py",
