@@ -49,9 +49,14 @@ SERVICE = (
                 "if (chain := self.chain_for(person, now)) is None:",
             ),
             (
-                "bot/answerback_away/absences.py",
-                "if any(is_same(absence.stand_in, each) for each in chain):",
-                "if absence.stand_in == person:",
+                "bot/answerback_away/away.py",
+                "if chain_of(person, absent, self.people.is_same) is None:",
+                "if False:",
+            ),
+            (
+                "bot/answerback_away/away.py",
+                "if not absent or self._has_stood_in(ask, person, stand_in):",
+                "if not absent:",
             ),
         )
     ),
