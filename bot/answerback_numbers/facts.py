@@ -23,6 +23,9 @@ _DAY: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1)
 
 
+PENDING: Final = "?"
+
+
 class Result(StrEnum):
     """How an ask ended, as it is counted."""
 
@@ -58,7 +61,7 @@ class Facts(NamedTuple):
     wait: str
     """The step that its wait is counted in; see `answerback_numbers.waits`."""
     call: str
-    """The same for calls that one grant would cover, if a person decided; otherwise empty."""
+    """The same for calls that one grant would cover, if a person decided; otherwise empty. `PENDING`: not known yet."""
 
 
 def facts_of(ask: Ask, outcome: Outcome) -> Facts:
@@ -72,7 +75,7 @@ def facts_of(ask: Ask, outcome: Outcome) -> Facts:
         route=(request.route or "")[:_MAX_NAME],
         result=result.value,
         wait=str(step_of(waited)),
-        call=_call_of(ask) if is_decided else "",
+        call=_known_call(ask) if is_decided else "",
     )
 
 
@@ -117,7 +120,13 @@ def grantable(ask: Ask) -> GrantOffer | None:
     return None if call is None else offer_of(_ANY_GRANT, asker, call)
 
 
-def _call_of(ask: Ask) -> str:
+def _known_call(ask: Ask) -> str:
+    """Return what is known of a call without reading it again, for which no transaction waits."""
+    return PENDING if ask.request.grants is None else call_of(ask)
+
+
+def call_of(ask: Ask) -> str:
+    """Return what is the same for calls that one grant would cover; empty if none covers it."""
     offer = grantable(ask)
     if offer is None:
         return ""

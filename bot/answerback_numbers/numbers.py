@@ -12,15 +12,21 @@ from answerback.core.labels import Labels
 from answerback.ports.extension import Running, ServiceParts
 from answerback.ports.extension_rows import NO_ROWS, AskRow, Rows
 from answerback.ports.store import Store
-from answerback_numbers.facts import Facts, facts_of
+from answerback_numbers.facts import PENDING, Facts, call_of, facts_of
 from answerback_numbers.stats import TABLE, Stats, StatsReader
 
 logger = logging.getLogger(__name__)
 
 _STEP: Final = 200
 """Asks that are counted later at a time."""
-_DELAY: Final = 10.0
+_DELAY: Final = 300.0
 """Seconds after a start: people come first."""
+_CALLS_PAUSE: Final = 300.0
+"""Seconds after which calls are read that were decided meanwhile."""
+_PENDING: Final = f"""SELECT asks.id FROM {TABLE} JOIN asks ON asks.seq = {TABLE}.seq
+    WHERE call = '{PENDING}' AND call <> '' LIMIT {_STEP}"""
+_SET_CALLS: Final = f"""UPDATE {TABLE} SET call = column2 FROM (VALUES {{values}}) AS new
+    JOIN asks ON asks.id = column1 WHERE {TABLE}.seq = asks.seq AND call = '{PENDING}'"""
 _PAUSE: Final = 3_600.0
 """Seconds after which asks are looked for that ended uncounted, as with an older replica."""
 _UNCOUNTED: Final = f"""SELECT id, {{ended_at}} FROM asks {{ended}} AND {{ended_at}} >= $1
@@ -48,6 +54,7 @@ class Numbers(Running):
 
     async def read(self, weeks: int, labels: Labels) -> Stats:
         """Read the numbers of so many weeks, this one included."""
+        await read_calls(self._store)
         return await self._reader.read(self._clock.now(), weeks, labels)
 
     def for_page(self, surface: str) -> object | None:
@@ -58,7 +65,12 @@ class Numbers(Running):
         return NumbersPages(self.read)
 
     def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        return {"numbers": self._count_later}
+        return {"numbers": self._count_later, "numbers of calls": self._read_calls_later}
+
+    async def _read_calls_later(self) -> None:
+        while True:
+            await asyncio.sleep(_CALLS_PAUSE)
+            await read_calls(self._store)
 
     async def _count_later(self) -> None:
         await asyncio.sleep(_DELAY)
@@ -68,6 +80,14 @@ class Numbers(Running):
                 extra = {"action": "numbers_counted", "asks": counted}
                 logger.info("Asks that had ended before were counted", extra=extra)
             await asyncio.sleep(_PAUSE)
+
+
+async def read_calls(store: Store) -> None:
+    """Read what was decided: which calls are alike is too much to find out within the transaction of a click."""
+    while pending := await store.rows.read(_PENDING):
+        asks = {ask_id: await store.asks.get(ask_id) for (ask_id,) in pending}
+        calls = [(ask_id, call_of(ask) if ask else "") for ask_id, ask in asks.items()]
+        await store.rows.write(_SET_CALLS, calls)
 
 
 async def count_uncounted(store: Store) -> int:

@@ -13,7 +13,7 @@ from answerback.core.form import OptionKind
 from answerback.core.granting import describe_match
 from answerback.core.labels import Labels
 from answerback.ports.store import Store
-from answerback_numbers.facts import UNASKED, Result, grantable, week_of
+from answerback_numbers.facts import PENDING, UNASKED, Result, grantable, week_of
 from answerback_numbers.waits import quantile
 
 TABLE: Final = "numbers"
@@ -33,7 +33,8 @@ _SUMS: Final = {
 }
 """The sums of a week, which are read of one index alone."""
 _ALWAYS: Final = f"""WITH always AS MATERIALIZED (
-        SELECT call, count(*) AS n, max(seq) AS latest FROM {TABLE} WHERE call <> '' AND week >= $1 GROUP BY call
+        SELECT call, count(*) AS n, max(seq) AS latest FROM {TABLE}
+        WHERE call <> '' AND call <> '{PENDING}' AND week >= $1 GROUP BY call
         HAVING count(*) >= {OFTEN} AND min(result) = $2 AND max(result) = $2
         ORDER BY n DESC, latest DESC LIMIT {_LISTED})
     SELECT asks.id, n FROM always JOIN asks ON asks.seq = latest ORDER BY n DESC, latest DESC"""

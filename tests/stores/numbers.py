@@ -11,8 +11,8 @@ from answerback.core.ask import Ask
 from answerback.core.labels import ENGLISH
 from answerback.ports.extension_rows import AskRow
 from answerback.ports.store import Store, Write
-from answerback_numbers.facts import Facts, facts_of
-from answerback_numbers.numbers import count_uncounted
+from answerback_numbers.facts import PENDING, Facts, facts_of
+from answerback_numbers.numbers import count_uncounted, read_calls
 from answerback_numbers.stats import TABLE, Stats, StatsReader, Sums
 from answerback_testing.example_asks import new_ask
 from answerback_testing.store_examples import end_decision
@@ -79,6 +79,14 @@ class NumbersContract:
         await store.erasure.erase("ask_1", 3_000.0, ())
         assert (await _read(store)).total.count == 1
         assert await store.rows.read(f"SELECT call FROM {TABLE}") == [("",)]
+
+    @pytest.mark.rule("NUMBERS-4", "NUMBERS-8")
+    async def test_calls_are_read_after_the_transaction(self, store: Store) -> None:
+        row = _row("ci", "ops", "allowed", 10, week="1970-03-02", call=PENDING)
+        await _store_rows(store, [row] * 201)
+        await read_calls(store)
+        found = await store.rows.read(f"SELECT DISTINCT call FROM {TABLE}")
+        assert found == [("",)], "the example asks for no permission"
 
     @pytest.mark.rule("NUMBERS-5")
     async def test_asks_that_ended_uncounted_are_counted_once(self, store: Store) -> None:
