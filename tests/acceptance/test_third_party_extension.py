@@ -29,7 +29,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_it_is_short() -> None:
-    files = [file for file in EXAMPLE.rglob("*") if file.suffix in {".py", ".toml"}]
+    files = (EXAMPLE / "outcomefile").glob("*.py")
     assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= MOST_LINES
 
 
@@ -39,8 +39,8 @@ def test_it_meets_the_contract_of_every_extension(path: str, tmp_path: Path) -> 
     assert " passed" in out
 
 
-@pytest.mark.rule("PLUGIN-8", "PLUGIN-9")
-async def test_each_outcome_is_in_its_file_once_and_no_row_is_left(
+@pytest.mark.rule("PLUGIN-8", "PLUGIN-9", "CLI-32")
+async def test_each_outcome_is_in_its_file_once_and_its_command_prints_it(
     path: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "outcomes.jsonl"
@@ -65,6 +65,10 @@ async def test_each_outcome_is_in_its_file_once_and_no_row_is_left(
         lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     assert [line["outcome"]["ask"] for line in lines] == asked
     assert {line["outcome"]["status"] for line in lines} == {"answered"}
+    code, out, err = await process.run(
+        *("follow", str(file), "--no-wait"), folder=tmp_path, environment=environment
+    )
+    assert (code, out.splitlines()) == (0, [f"{ask_id} answered" for ask_id in asked]), err
     missing = {**environment, "ANSWERBACK_OUTCOMEFILE__PATH": str(tmp_path / "gone" / "file")}
     code, out, err = await process.run("doctor", folder=tmp_path, environment=missing)
     assert code == 1

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar
 
 from aiohttp import web
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, RootModel
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
@@ -138,6 +138,14 @@ class Operation(Generic[C]):
     """Whether the public listener has it, too."""
     after: str = ""
     """The id of the operation that it follows in the description; empty: it comes last."""
+
+    def __post_init__(self) -> None:
+        for model in filter(None, (self.query, self.body)):
+            is_of_others = issubclass(model, RootModel)  # whose names other models decide
+            if not is_of_others and model.model_config.get("extra") != "forbid":
+                raise ValueError(
+                    f"The operation {self.id} would ignore a misspelled name: {model.__name__} needs extra='forbid'."
+                )
 
 
 get: Final = partial(Operation, "GET")

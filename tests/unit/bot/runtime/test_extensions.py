@@ -283,6 +283,14 @@ async def test_an_operation_is_there_where_the_configuration_does_not_use_its_ex
 
 
 @pytest.mark.rule("PLUGIN-8")
+@pytest.mark.parametrize("part", ["query", "body"])
+def test_an_operation_that_would_ignore_a_misspelled_name_is_no_operation(part: str) -> None:
+    given: dict[str, Any] = {part: TallyBody}
+    with pytest.raises(ValueError, match="TallyBody needs extra='forbid'"):
+        get("tally", "/tally", "Count", _count_all, {}, **given)
+
+
+@pytest.mark.rule("PLUGIN-8")
 @pytest.mark.parametrize(("taken", "path"), [("get", "/tally"), ("new", "/v1/asks/{ask}")])
 def test_an_operation_that_there_is_already_is_refused(taken: str, path: str) -> None:
     class Clash(Tally):
