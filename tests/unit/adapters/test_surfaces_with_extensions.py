@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import Final
 from unittest.mock import patch
 
 import pytest
@@ -12,7 +12,6 @@ import pytest_asyncio
 
 from answerback.core.form import Form
 from answerback.ports.installed_extensions import installed_extensions
-from answerback.ports.person_key import hash_of
 from answerback.runtime.app import run_service
 from answerback.runtime.config import settings_type
 from answerback.service.service import Service
@@ -20,6 +19,7 @@ from answerback_testing.chosen_extensions import only_extensions
 from answerback_testing.simulated_people import SimulatedPerson, Stage
 from answerback_testing.surface_questions import GO, WHY
 from answerback_testing.surface_walks import RecordContract
+from tests.extension_tables import tables_for
 from tests.surface_setups import Setup
 from tests.unit.adapters.discord import stage as discord
 from tests.unit.adapters.slack import stage as slack
@@ -34,12 +34,6 @@ _STAGES: Final[dict[str, Callable[[Setup], AbstractAsyncContextManager[Stage]]]]
 }
 _ALL: Final = sorted(installed_extensions().usable)
 _SETS: Final = [_ALL, *([name] for name in _ALL), []]
-_NEEDED: Final[dict[str, dict[str, Any]]] = {
-    "account_links": {"people_link": True},
-    "push": {"web": {"push": True}},
-    "sign_ins": {"agents": {"ci": {"token_hash": hash_of("ci")}}},
-}
-"""The tables without which an extension does not run."""
 _SECRET: Final = "the new password is hunter2"
 
 
@@ -50,9 +44,8 @@ async def stage(
     """A platform, and a service that stores what these extensions add to each change."""
     surface, names = request.param
     folder = tmp_path_factory.mktemp(surface)
-    tables = {"server": {"port": 0}, "storage": {"url": f"sqlite:///{folder}/other.db"}}
-    for name in names:
-        tables |= _NEEDED.get(name, {})
+    own = {"server": {"port": 0}, "storage": {"url": f"sqlite:///{folder}/other.db"}}
+    tables = own | tables_for(names)
     with only_extensions(names):
         # They run in a service of their own: what they store with a change depends on that change alone.
         async with run_service(settings_type().model_validate(tables)) as up:

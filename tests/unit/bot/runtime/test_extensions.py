@@ -29,6 +29,7 @@ from answerback.runtime.app import RunningService, run_service
 from answerback.runtime.config import settings_type
 from answerback.service.submission_request import Agent, read_submission
 from answerback_testing.chosen_extensions import only_extensions
+from tests.extension_tables import tables_for
 from tests.person_keys import bearer
 from tests.service_support import actor
 from tests.unit.bot.outbox_support import SECRET
@@ -157,11 +158,8 @@ async def test_an_ask_is_answered_erased_and_exported_with_any_set_of_extensions
     tmp_path: Path, names: list[str]
 ) -> None:
     with only_extensions(names):
-        tables = _tables(tmp_path, web={"push": True})
-        tables = {name: table for name, table in tables.items() if name != "callbacks"}
-        tables |= {"people_link": True} if "account_links" in names else {}
-        tables |= {"away": {"enabled": True}} if "away" in names else {}
-        tables |= {"agents": _AGENTS} if "sign_ins" in names else {}
+        tables = _tables(tmp_path, **tables_for(names))
+        del tables["callbacks"]
         async with (
             run_service(settings_type().model_validate(tables)) as up,
             aiohttp.ClientSession(up.api_url, headers=bearer(tmp_path)) as http,
