@@ -42,6 +42,7 @@ def new_sign_in(number: int = 1, **fields: Any) -> SignIn:
 
 
 def new_token(number: int = 1, *, owner: Person = ANN, **fields: Any) -> AgentToken:
+    """Return a token whose hash, name and times depend on this number alone."""
     values: dict[str, Any] = {
         "token_hash": f"sha256:{number}",
         "name": f"ann-{number}",

@@ -35,6 +35,7 @@ def search_for(text: str = "", **more: object) -> Search:
 
 
 def one_question(text: str, context: str | None = None) -> Form:
+    """Return a form whose only option is written with accents."""
     options = (Option(value="a", label="Ünïted States", description="the größte one"),)
     question = Question(
         id="q",

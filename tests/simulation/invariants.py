@@ -122,8 +122,8 @@ def _kept_secret(evidence: Evidence, key: str) -> Iterator[str]:
             continue
         if report.ask["answers"]:
             yield f"CONFIRM: {key} told answers that were not confirmed"
-        told = json.dumps(report.ask["tool_result"])
-        if any(text in told for text in texts):
+        result = json.dumps(report.ask["tool_result"])
+        if any(text in result for text in texts):
             yield f"CONFIRM: {key} told its model what was not confirmed"
 
 

@@ -25,7 +25,9 @@ class TestSqliteStore(NumbersContract, AwayContract, OidcContract, StoreContract
         return lambda: SqliteStore(tmp_path / "answerback.db")
 
 
-class TestPostgresStore(SharedStoreContract, NumbersContract, AwayContract, OidcContract, StoreContract):
+class TestPostgresStore(
+    SharedStoreContract, NumbersContract, AwayContract, OidcContract, StoreContract
+):
     """`StoreContract` on a real server."""
 
     @pytest.fixture
