@@ -49,7 +49,7 @@ MODAL_VERBS = frozenset(
     {
         *(Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL),
         *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.HAND_OVER, Verb.SEARCH, Verb.TRY_AGAIN),
-        Verb.GRANT,
+        *(Verb.GRANT, Verb.EDIT_CALL),
     }
 )
 """The controls that open a modal."""
@@ -314,6 +314,7 @@ def problems_note(
         Verb.REPLY: labels.reply_and_end(deny=view.approval, plan=view.plan)[0],
         Verb.OBJECT: labels.object,
         Verb.GRANT: labels.allow_again,
+        Verb.EDIT_CALL: labels.edit_call,
         Verb.ASK_BACK: labels.ask_back,
         Verb.HAND_OVER: labels.hand_over,
     }

@@ -216,6 +216,8 @@ class ClickHandler:
     # --- entries ---------------------------------------------------------------------------------
 
     async def _open_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
+        if used.control.verb is Verb.EDIT_CALL:  # a typed message allows nothing
+            return ClickResponse(private_notes.click_note(self.labels.edit_elsewhere))
         if used.is_helper and used.control.argument:
             entry = await self.entries.find(used.message, is_new=True)
             return await self._read_entry(ask, used._replace(entry=entry))

@@ -321,6 +321,14 @@ class HasGrants(SimulatedPerson, Protocol):
 
 
 @runtime_checkable
+class HasEdits(SimulatedPerson, Protocol):
+    """People can change a call before they allow it, in a form."""
+
+    async def edit_call(self, **arguments: str) -> str:
+        """Open the form of "Edit, then allow…", change these arguments and submit it; return what is wrong."""
+
+
+@runtime_checkable
 class HasCommands(SimulatedPerson, Protocol):
     """People can type commands, which are answered to them alone."""
 
@@ -384,6 +392,7 @@ class Capability(Enum):
     UNNOTICED_CHANGES = HasUnnoticedChanges
     BATCHES = HasBatches
     GRANTS = HasGrants
+    EDITS = HasEdits
     COMMANDS = HasCommands
     REMOVAL = HasRemoval
     DIRECT_MESSAGES = HasDirectMessages

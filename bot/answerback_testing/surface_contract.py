@@ -20,6 +20,7 @@ from answerback_testing.surface_clicks import ClicksContract
 from answerback_testing.surface_commands import CommandsContract
 from answerback_testing.surface_confirmations import ConfirmationsContract
 from answerback_testing.surface_direct_messages import DirectMessagesContract
+from answerback_testing.surface_edits import EditsContract
 from answerback_testing.surface_files import FilesContract
 from answerback_testing.surface_gaps import GapsContract
 from answerback_testing.surface_grants import GrantsContract
@@ -87,6 +88,7 @@ class SurfaceContract(
     TooLateContract,
     ManyContract,
     GrantsContract,
+    EditsContract,
     CommandsContract,
     PayloadsContract,
     LogsContract,

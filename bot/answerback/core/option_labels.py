@@ -90,7 +90,7 @@ def _controls(labels: Labels) -> tuple[str, ...]:
     """The controls that are next to options."""
     return (
         labels.other, labels.answer_with_note, labels.back, labels.ask_back, labels.reply, labels.end_turn,
-        labels.deny_with_message, labels.keep_planning, labels.deny_and_stop, labels.allow_again,
+        labels.deny_with_message, labels.keep_planning, labels.deny_and_stop, labels.allow_again, labels.edit_call,
         labels.allow_longer, labels.add_note,
         labels.submit, labels.answer, labels.choose, labels.details,
     )  # fmt: skip

@@ -64,6 +64,8 @@ class Verb(StrEnum):
     """Choose in the inbox what to deny together, or deny it. Argument: as above."""
     TICK = "tick"
     """Tick a permission in the inbox, to be decided together with others."""
+    EDIT_CALL = "edit_call"
+    """Open the input for a call that is allowed with changes."""
     GRANT = "grant"
     """Open the input for what is allowed again."""
     REVOKE = "revoke"
@@ -145,7 +147,7 @@ def _yes_no_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
 
 
 def walk_buttons(view: View, labels: Labels) -> list[PlannedButton]:
-    """Return Allow again, then what moves through the questions or ends them, then Hand over."""
+    """Return Allow again and Edit, then what moves through the questions or ends them, then Hand over."""
     reply, end_turn = labels.reply_and_end(deny=view.approval, plan=view.plan)
     named = {
         Control.CONFIRM: PlannedButton(labels.confirm, Verb.CONFIRM, is_primary=True),
@@ -157,6 +159,8 @@ def walk_buttons(view: View, labels: Labels) -> list[PlannedButton]:
         Control.END_TURN: PlannedButton(end_turn, Verb.END_TURN),
     }
     planned = [named[each] for each in view.controls]
+    if view.editable:
+        planned.insert(0, PlannedButton(labels.edit_call, Verb.EDIT_CALL))
     if view.grants:
         planned.insert(0, PlannedButton(labels.allow_again, Verb.GRANT))
     if view.recipients is not None:

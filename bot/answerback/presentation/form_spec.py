@@ -7,6 +7,7 @@ a restart it is the same again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -38,6 +39,7 @@ from answerback.presentation.form_inputs import (
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.text_fitting import utf16_length
 from answerback.presentation.wording import sentence
+from answerback_base import strict_json
 from answerback_base.sanitize import as_json, one_line, quoted
 
 _USES: Final = 10
@@ -61,6 +63,8 @@ class Entry(StrEnum):
     ASK_BACK = "ask_back"
     HAND_OVER = "hand_over"
     SEARCH = "search"
+    EDIT_CALL = "edit_call"
+    """A call that is allowed with changes: never by a typed message."""
     GRANT = "grant"
     """What is allowed again along with the answer that allows once."""
     TRY_AGAIN = "again"
@@ -90,6 +94,8 @@ class FormSpec:
     is_cut: bool = False
     """Whether something to read is cut, so that it has to be offered in full elsewhere."""
     grants: GrantOffer | None = None
+    edits: str | None = None
+    """The arguments that the inputs start from, as JSON; None: it is not the form of a call."""
 
     def pages(self, size: int) -> list[tuple[Input, ...]]:
         return [self.inputs[i : i + size] for i in range(0, len(self.inputs), size)]
@@ -130,6 +136,7 @@ def form_title(entry: Entry | None, labels: Labels) -> str:
         Entry.HAND_OVER: labels.hand_over,
         Entry.SEARCH: labels.search,
         Entry.TRY_AGAIN: labels.tell_to_try_again,
+        Entry.EDIT_CALL: labels.edit_call,
         Entry.GRANT: labels.allow_again,
     }.get(entry or Entry.TEXT, labels.answer)
 
@@ -156,6 +163,8 @@ def plan_form(
         json_editor: whether a schema is answered as JSON, even if it has fields.
     """
     planner = _Planner(view, labels, limits, selected)
+    if entry is Entry.EDIT_CALL:
+        return planner.edit_call(json_editor=json_editor)
     return planner.grant() if entry is Entry.GRANT else planner.plan(entry, json_editor=json_editor)
 
 
@@ -273,6 +282,27 @@ class _Planner(NamedTuple):
         title, question = labels.allow_again, prompt.question.text
         return FormSpec(Entry.GRANT, title, inputs, question, about, fields=fields, grants=offer)
 
+    def edit_call(self, *, json_editor: bool) -> FormSpec | None:
+        """Plan the form of a call: an input for each argument, or one for all of them."""
+        call, prompt, labels = self.view.editable, self.view.prompt, self.labels
+        if call is None or prompt is None:
+            return None
+        start = prompt.edited or call.arguments
+        texts = edit_texts(start)
+        fields: tuple[Field, ...] = ()
+        if json_editor or not texts or len(texts) > self.limits.fields:
+            inputs = self._text(0, labels.edit_whole, start, required=True, is_json=True)
+        else:
+            fields = tuple(
+                Field(name, one_line(name), None, required=False, kind=FieldKind.TEXT)
+                for name in texts
+            )
+            entries = {name: text for name, (text, _) in texts.items()}
+            inputs = field_inputs(fields, entries, labels, self.limits)
+        question, about = prompt.question.text, labels.edit_about
+        title = labels.edit_call
+        return FormSpec(Entry.EDIT_CALL, title, inputs, question, about, fields=fields, edits=start)
+
     def _schema(self, prompt: Prompt, title: str, *, json_editor: bool) -> FormSpec:
         question, labels = prompt.question, self.labels
         fields = None if json_editor else native_fields(prompt)
@@ -286,6 +316,16 @@ class _Planner(NamedTuple):
         inputs = field_inputs(fields, entries, labels, self.limits)
         is_cut = any(each.is_cut for each in inputs)
         return FormSpec(Entry.SCHEMA, title, inputs, question.text, fields=fields, is_cut=is_cut)
+
+
+def edit_texts(arguments: str) -> dict[str, tuple[str, bool]]:
+    """Return each argument of a call as people edit it, by name: a text as it is, anything else as JSON (true)."""
+    members = strict_json.members(arguments)
+    values = {name: json.loads(written) for name, written in members.items()}
+    return {
+        name: (value, False) if isinstance(value, str) else (members[name].strip(), True)
+        for name, value in values.items()
+    }
 
 
 def grant_fields(offer: GrantOffer, labels: Labels) -> tuple[Field, ...]:

@@ -5,6 +5,7 @@ A problem's pointer leads into the answer; `form_spec.FormSpec.position_of` find
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
@@ -13,6 +14,7 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Action, Answer, Object, Other, Reply
 from answerback.core.clarification import AskBack
+from answerback.core.editing import AllowEdited
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.grants import GrantOffer, GrantTerms
@@ -25,7 +27,8 @@ from answerback.core.typed_text import is_blank, parse_position
 from answerback.core.view import Prompt
 from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.form_inputs import Input, InputKind
-from answerback.presentation.form_spec import Entry, FormSpec, may_remove_text
+from answerback.presentation.form_spec import Entry, FormSpec, edit_texts, may_remove_text
+from answerback_base import strict_json
 from answerback_base.sanitize import one_line
 
 FormValues: TypeAlias = Mapping[str, FieldEntry]
@@ -39,6 +42,8 @@ def read_form(
     """Return the action that the entered values stand for, or all problems with them."""
     if prompt is not None and spec.grants is not None:
         return read_grant(spec.grants, spec.fields, spec.inputs, values, prompt.question)
+    if prompt is not None and spec.edits is not None:
+        return read_edited_call(spec, spec.edits, values, prompt.question)
     if spec.fields:
         return read_fields(spec.fields, spec.inputs, values)
     if prompt is not None and spec.entry is Entry.NOTE:
@@ -72,6 +77,44 @@ def read_grant(
     terms = GrantTerms(match, chosen["minutes"], chosen["uses"])
     once = next(each for each in question.options if each.kind is OptionKind.ALLOW_ONCE)
     return Answer(value=once.value, grant=terms)
+
+
+def read_edited_call(
+    spec: FormSpec, before: str, values: FormValues, question: Question
+) -> AllowEdited | tuple[Problem, ...]:
+    """Return the answer that allows a call as it was entered, or all problems with it.
+
+    Args:
+        before: the arguments that the form started from, as JSON.
+    """
+    entered, kept = join_texts(values), {each.position: each.kept for each in spec.inputs}
+    texts = {
+        position: entered.get(position, "") or kept_text for position, kept_text in kept.items()
+    }
+    once = question.sole_option(OptionKind.ALLOW_ONCE)
+    value = None if once is None else once.value
+    if not spec.fields:
+        return AllowEdited(value=value, edited=texts[0])
+    members: list[str] = []
+    problems: list[Problem] = []
+    written = strict_json.written_members(before)
+    for position, (name, (start, is_json)) in enumerate(edit_texts(before).items()):
+        text = texts[position].replace("\r\n", "\n")
+        key, now = written[name]
+        if text.strip() != start.strip():
+            now = text if is_json else json.dumps(text, ensure_ascii=False)
+        if is_json and not text.strip():
+            continue  # it is left out
+        try:
+            strict_json.parse(now)
+        except strict_json.NotJsonError as error:
+            message = f"{one_line(name)} is not valid JSON: {error}."
+            pointer = spec.fields[position].pointer
+            problems.append(Problem(pointer=pointer, code="wrong_type", message=message))
+        members.append(f"{key}: {now}")
+    if problems:
+        return tuple(problems)
+    return AllowEdited(value=value, edited=f"{{{', '.join(members)}}}")
 
 
 def action_from_text(entry: Entry, text: str) -> ResolvedAction | Problem:

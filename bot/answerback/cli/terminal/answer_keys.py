@@ -34,6 +34,8 @@ SHOW_IN_FULL: Final = "show_in_full"
 """What looks like an action, but only shows the call as it was sent."""
 NOTE: Final = "note"
 """Asks for the note that goes with the choice."""
+EDIT_CALL: Final = "edit_call"
+"""What looks like an action, but opens an editor first."""
 GRANT: Final = "grant"
 """What looks like an action, but asks first what is allowed again."""
 
@@ -151,6 +153,8 @@ def control_keys(prompt: Json, ask: Json, labels: Labels) -> Keys:
         keys["l"] = Choice(labels.answer_later, {"action": "next"})
     if get_dicts(prompt, "grants"):
         keys["g"] = Choice(labels.allow_again, {"action": GRANT})
+    if prompt.get("editable") is True:
+        keys["e"] = Choice(labels.edit_call, {"action": EDIT_CALL})
     if prompt.get("note"):
         keys["n"] = Choice(labels.answer_with_note, NOTE)
     if question_context.original_texts(prompt):

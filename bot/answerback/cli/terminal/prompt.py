@@ -254,6 +254,10 @@ class TerminalPrompter:
         text = (await self._lines.read_text(label, "") or "").strip()
         return _AGAIN if is_blank(text) else {"action": action, field: text}
 
+    async def edit_text(self, text: str) -> str | None:
+        """Let the person change a text in their editor; None if they left it unchanged."""
+        return await self._lines.edit_text(text)
+
     async def read_retry_text(self) -> str | None:
         """Return what a person tells the agent that should try again; None: they changed their mind."""
         return await self._lines.read_text("Your message (optional)", "")

@@ -12,8 +12,9 @@ from urllib.parse import quote
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.cli.terminal.answer_keys import ANSWER, GRANT, SHOW_IN_FULL, Action
+from answerback.cli.terminal.answer_keys import ANSWER, EDIT_CALL, GRANT, SHOW_IN_FULL, Action
 from answerback.cli.terminal.batch import BatchList
+from answerback.cli.terminal.call_editor import read_edited_call
 from answerback.cli.terminal.line_input import PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.form import OptionKind
@@ -115,11 +116,11 @@ class Walk:
             if action["action"] == SHOW_IN_FULL:
                 await self._show_in_full(ask)
                 continue
-            if action["action"] == GRANT:
-                granted = await _read_grant(ask, self.prompter)
-                if granted is None:
+            if (read := _READERS.get(str(action["action"]))) is not None:
+                entered = await read(ask, self.prompter)
+                if entered is None:
                     continue
-                action = granted
+                action = entered
             if (action := await self._once_more(ask, action)) is not None:
                 ask, start = await self._act(ask, action)
         self._report_end(ask)
@@ -222,3 +223,7 @@ async def _read_grant(ask: Ask, prompter: TerminalPrompter) -> Action | None:
         return None
     terms: Action = {"match": most["match"], "minutes": minutes[for_long], "uses": uses[often]}
     return {"action": ANSWER, "value": once, "grant": terms}
+
+
+_READERS: Final = {GRANT: _read_grant, EDIT_CALL: read_edited_call}
+"""What reads the rest of an action that begins with a key."""

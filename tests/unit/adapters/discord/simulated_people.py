@@ -367,6 +367,18 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
     async def allow_again(self, uses: int) -> None:
         await self._write(LABELS.allow_again, LABELS.grant_uses, str(uses))
 
+    async def edit_call(self, **arguments: str) -> str:
+        before = len(self._person.notes())
+        await self._click(LABELS.edit_call)
+        if self._person.modal is None:
+            return ""
+        for name, text in arguments.items():
+            self._person.fill(name, text)
+        done = await self._person.submit()
+        assert done.answered, done.problem
+        new = self._person.notes()[: len(self._person.notes()) - before]
+        return remove_escapes("".join(note.text for note in new))
+
     async def revoke(self) -> None:
         await self._click(LABELS.revoke)
 

@@ -277,6 +277,12 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         if await self._opens(Verb.GRANT):
             assert (await self._person.submit({LABELS.grant_uses: str(uses)})).ok
 
+    async def edit_call(self, **arguments: str) -> str:
+        if not await self._opens(Verb.EDIT_CALL):
+            return ""
+        await self._person.submit(dict(arguments))
+        return "\n".join(self._person.modal.errors.values()) if self._person.modal else ""
+
     async def revoke(self) -> None:
         await self._press(Verb.REVOKE)
 
