@@ -25,7 +25,7 @@ export async function run(model: LanguageModel, messages: ModelMessage[]): Promi
     const decisions: ToolApprovalResponse[] = [];
     for (const part of result.content) {
       if (part.type !== "tool-approval-request" || part.isAutomatic) continue;
-      const decision = await decide(part);
+      const decision = await decide(part, messages);
       if (decision === null) return null;
       decisions.push(decision);
     }
@@ -34,24 +34,38 @@ export async function run(model: LanguageModel, messages: ModelMessage[]): Promi
   }
 }
 
-/** What people decide about one tool call; null when they end the turn. */
+/** What people decide about one tool call; null when they end the turn. A call that they change runs as changed. */
 async function decide(
   request: ToolApprovalRequestOutput<typeof tools>,
+  messages: ModelMessage[],
 ): Promise<ToolApprovalResponse | null> {
   const { approvalId, toolCall } = request;
   const deny = (reason: string): ToolApprovalResponse => {
     return { type: "tool-approval-response", approvalId, approved: false, reason };
   };
   try {
-    const asked = await submit("tool-approval-request", request, toolCall.toolCallId);
+    const asked = await submit("tool-approval-request", request, toolCall.toolCallId, {
+      takes_edited: true,
+    });
     const ask = await wait(asked.id);
     if (ask.tool_result === null) return null;
     if (ask.tool_result.is_error) return deny(ask.tool_result.content);
     if (ask.status === "answered" && ask.source !== "human" && ask.source !== "grant") return deny("No person decided.");
+    if (ask.edited) changeCall(messages, toolCall.toolCallId, ask.edited.arguments);
     return ask.tool_result.structured;
   } catch (error) {
     if (error instanceof RefusedError) return deny(error.message);
     throw error;
+  }
+}
+
+/** Puts the arguments that a person allowed into the model's call. */
+function changeCall(messages: ModelMessage[], id: string, input: unknown): void {
+  for (const message of messages) {
+    if (message.role !== "assistant" || typeof message.content === "string") continue;
+    for (const part of message.content) {
+      if (part.type === "tool-call" && part.toolCallId === id) part.input = input;
+    }
   }
 }
 

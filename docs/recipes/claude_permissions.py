@@ -46,6 +46,7 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
                 key=context.tool_use_id,
                 tool_call_id=context.tool_use_id,
                 to="web",
+                takes_edited=not asks,
             )
         except InvalidCallError as refused:
             text = refused.tool_result.content if refused.tool_result else str(refused)

@@ -63,7 +63,12 @@ async def decide(answerback: AsyncClient, thread_id: str, call: dict) -> tuple[d
     key = f"{thread_id}:{call['tool_call_id']}"
     try:
         ask = await answerback.ask(
-            "tool_approval", request, key=key, tool_call_id=call["tool_call_id"], to="web"
+            "tool_approval",
+            request,
+            key=key,
+            tool_call_id=call["tool_call_id"],
+            to="web",
+            takes_edited=True,
         )
     except InvalidCallError as refused:
         return {"type": "reject", "message": str(refused)}, False

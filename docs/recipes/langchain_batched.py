@@ -55,7 +55,7 @@ async def decide(answerback: AsyncClient, key: str, request: dict) -> tuple[dict
         }
 
     try:
-        ask = await answerback.ask("hitl_request", request, key=key, to="web")
+        ask = await answerback.ask("hitl_request", request, key=key, to="web", takes_edited=True)
     except InvalidCallError as refused:
         return reject_all(str(refused)), False
     if ask.end_turn:

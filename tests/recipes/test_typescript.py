@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import pytest
 
+from answerback_client import AsyncClient
 from tests.meta.project import RECIPES
 from tests.recipes.children import child
-from tests.recipes.conftest import Person, Served
+from tests.recipes.conftest import Person, Served, serving
 
 _PACKAGE: Final = '{"type": "module"}'
 OPTIONS: Final = (
@@ -92,6 +93,22 @@ async def test_an_approved_call_runs_and_a_denial_carries_the_persons_words(
         {"type": "execution-denied", "reason": "After lunch."},
         {"type": "execution-denied"},
     ]
+
+
+@pytest.mark.rule("EDIT-10")
+async def test_a_call_that_a_person_changed_runs_as_changed(
+    compiled: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    route = '[routes.web]\nto = "web"\nresponders = ["U7"]\nedit = true\n'
+    with serving(tmp_path_factory.mktemp("editing"), before=route) as editing:
+        running = asyncio.create_task(
+            run_driver(compiled, editing, "drive_ai_sdk.mjs", "7", "Done.")
+        )
+        async with AsyncClient(editing.url, editing.people_token) as front:
+            await Person(front).act("answer", value="approve", edited={"version": "8"})
+        got = await running
+    [output] = [one["output"] for one in got["results"] if one["type"] == "tool-result"]
+    assert output == {"type": "text", "value": "Version 8 is out."}
 
 
 async def test_end_turn_runs_nothing_and_does_not_call_the_model(

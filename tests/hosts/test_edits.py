@@ -1,0 +1,64 @@
+"""Edit, then allow, on a real host: what a person has changed happens, and what the model had asked for does not."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback_client import AsyncClient
+from tests.agents.conftest import PATIENCE, Home
+from tests.agents.model import Calls
+from tests.hosts import programs
+from tests.hosts.acp_programs import Session
+from tests.hosts.test_hosts import converse, option
+from tests.recipes.conftest import Person, Served, serving
+
+EDITING = """
+default_route = "edits"
+[routes.edits]
+to = "web"
+responders = ["U7"]
+edit = true
+"""
+
+
+@pytest.fixture
+def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service at which people may change a call."""
+    with serving(tmp_path_factory.mktemp("editing"), before=EDITING) as made:
+        yield made
+
+
+@pytest.fixture
+def editing_home(tmp_path: Path, editing: Served) -> Home:
+    (tmp_path / "project").mkdir()
+    return Home(tmp_path, editing)
+
+
+@pytest.fixture
+async def editor(editing: Served) -> AsyncIterator[Person]:
+    """Somebody who changes what they allow."""
+    async with AsyncClient(editing.url, editing.people_token) as front:
+        yield Person(front, PATIENCE)
+
+
+@pytest.mark.rule("EDIT-8")
+async def test_claude_code_runs_the_changed_command_in_place_of_its_own(
+    editing_home: Home, editor: Person
+) -> None:
+    asked = Calls("Bash", {"command": "touch asked.txt", "description": "Makes a file"})
+
+    async def decide(_session: Session) -> None:
+        ask = await editor.sees()
+        assert ask.prompt is not None
+        assert ask.prompt["editable"] is True
+        edited: Any = str(ask.prompt["arguments"]).replace("asked.txt", "edited.txt")
+        await editor.act("answer", value=option(ask, "allow_once"), edited=edited)
+
+    await converse(programs.ClaudeCode(), editing_home, [asked], decide)
+    made = {each.name for each in editing_home.project.iterdir()}
+    assert "edited.txt" in made
+    assert "asked.txt" not in made
