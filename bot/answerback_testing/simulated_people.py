@@ -325,7 +325,7 @@ class HasEdits(SimulatedPerson, Protocol):
     """People can change a call before they allow it, in a form."""
 
     async def edit_call(self, **arguments: str) -> str:
-        """Open the form of "Edit, then allow…", change these arguments and submit it; return what is wrong."""
+        """Open the form of "Edit, then allow", change these arguments and submit it; return what is wrong."""
 
 
 @runtime_checkable

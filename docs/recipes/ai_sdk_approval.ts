@@ -34,7 +34,7 @@ export async function run(model: LanguageModel, messages: ModelMessage[]): Promi
   }
 }
 
-/** What people decide about one tool call; null when they end the turn. A call that they change runs as changed. */
+/** What people decide about one tool call; null when they end the turn. */
 async function decide(
   request: ToolApprovalRequestOutput<typeof tools>,
   messages: ModelMessage[],
@@ -59,7 +59,7 @@ async function decide(
   }
 }
 
-/** Puts the arguments that a person allowed into the model's call. */
+/** Changes the model's call. */
 function changeCall(messages: ModelMessage[], id: string, input: unknown): void {
   for (const message of messages) {
     if (message.role !== "assistant" || typeof message.content === "string") continue;

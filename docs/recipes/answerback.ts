@@ -11,7 +11,7 @@ export type Ask = {
   reply: string | null;
   end_turn: boolean;
   source: string | null; // "human" if a person gave all answers
-  edited: { arguments: any } | null; // the call as a person changed it before they allowed it
+  edited: { arguments: any } | null; // what a person made of the call
   tool_result: ToolResult | null; // null while it is open, and where the turn was ended
 };
 

@@ -59,7 +59,7 @@ class Run:
                 REQUESTS.dump_python(requests, mode="json"),
                 key=" ".join(ids),  # the same calls again find the same ask
                 to="web",
-                takes_edited=True,  # RESULTS reads what people have changed as override_args
+                takes_edited=True,
             )
         except InvalidCallError as refused:
             return denied(ids, str(refused))

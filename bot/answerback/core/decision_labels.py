@@ -87,11 +87,9 @@ class DecisionLabels(FrozenModel):
     handed_over_to: str = "Handed over to {to} by {by}"
     record_handed_over: str = "Handed over"
 
-    edit_call: str = "Edit, then allow…"
     edit_about: str = (
         "What you allow here is done instead, once. What you leave as it is stays as it was sent."
     )
-    edit_whole: str = "The whole call, as JSON"
     edit_elsewhere: str = (
         "This chat has no editor. Change it in your inbox on the page, or with `answerback answer`."
     )

@@ -291,7 +291,7 @@ class _Planner(NamedTuple):
         texts = edit_texts(start)
         fields: tuple[Field, ...] = ()
         if json_editor or not texts or len(texts) > self.limits.fields:
-            inputs = self._text(0, labels.edit_whole, start, required=True, is_json=True)
+            inputs = self._text(0, labels.edit_json, start, required=True, is_json=True)
         else:
             fields = tuple(
                 Field(name, one_line(name), None, required=False, kind=FieldKind.TEXT)

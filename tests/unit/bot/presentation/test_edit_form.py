@@ -82,7 +82,7 @@ def test_what_no_form_holds_is_edited_as_json() -> None:
     ask = editable()
     spec = form(ask, FormLimits(fields=2))
     [whole] = spec.inputs
-    assert (whole.label, whole.start) == (LABELS.edit_whole, INPUT)
+    assert (whole.label, whole.start) == (LABELS.edit_json, INPUT)
     assert read(ask, spec, "{}") == AllowEdited(value="allow", edited="{}")
     assert form(editable("{}")).inputs[0].start == "{}"
 
