@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from zoneinfo import available_timezones
 
 from answerback.ports.extension import Configured, Extension, Running, ServiceParts
 from answerback.ports.extension_rows import SchemaTable
@@ -36,6 +36,9 @@ class AwayExtension(Extension):
 
     async def findings(self, configured: Configured) -> AsyncIterator[Finding]:
         if configured.table.enabled:
-            wrong = None if available_timezones() else "this machine knows no time zones"
+            from zoneinfo import available_timezones
+
+            known = await asyncio.to_thread(available_timezones)
+            wrong = None if known else "this machine knows no time zones"
             fix = "Install the package tzdata: working hours are in people's own time zones."
             yield Finding("people who are away", wrong, fix, warning=True)

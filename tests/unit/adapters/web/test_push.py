@@ -145,6 +145,26 @@ async def test_a_route_says_how_long_to_wait(tmp_path: Path, receiver: Receiver)
             await receiver.until(1)
 
 
+@pytest.mark.rule("AWAY-6")
+async def test_a_notification_waits_for_its_persons_hours_and_is_dropped_if_that_is_too_late(
+    rig: Rig, receiver: Receiver
+) -> None:
+    await rig.subscribe(receiver)
+    opens = rig.clock.now() + 3_600.0
+    rig.devices.held_until = lambda who, at: opens if who.user_id == "ann" and at < opens else None
+    async with rig.sending():
+        in_time, too_late = await rig.ask("ann"), await rig.ask("ann")
+        await rig.clock.advance(10.0)
+        await rig.idle(2)
+        assert receiver.received == []
+        await rig.answer(too_late)
+        await rig.clock.advance(3_590.0)
+        await receiver.until(1)
+        await rig.answer(in_time)
+        await receiver.until(2)
+    assert len(receiver.received) == 2, "that one waits, and that it is over"
+
+
 @pytest.mark.rule("PUSH-6", "LATE-11")
 async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
     rig: Rig, receiver: Receiver

@@ -7,13 +7,26 @@ from typing import Any
 
 import pytest
 
-from answerback_away.extension import AwayExtension
+from answerback.ports.extension import Configured
+from answerback_away.extension import AwayExtension, AwaySettings
 from answerback_testing.extension_contract import ExtensionContract
 
 
 @pytest.mark.rule("PLUGIN-8", "PLUGIN-10")
 class TestAway(ExtensionContract):
     extension = AwayExtension
+
+    @pytest.mark.parametrize(("known", "fine"), [({"UTC"}, True), (set(), False)])
+    async def test_doctor_says_whether_the_machine_knows_time_zones(
+        self, monkeypatch: pytest.MonkeyPatch, known: set[str], fine: bool
+    ) -> None:
+        monkeypatch.setattr("zoneinfo.available_timezones", lambda: known)
+        configured = Configured(AwaySettings(enabled=True), None)
+        [finding] = [each async for each in AwayExtension().findings(configured)]
+        assert (finding.wrong is None) is fine
+        assert finding.is_ok, "it is only a risk"
+        switched_off = Configured(AwaySettings(), None)
+        assert [each async for each in AwayExtension().findings(switched_off)] == []
 
     @pytest.fixture
     def tables(self) -> Mapping[str, Any]:
