@@ -288,11 +288,11 @@ class ClaimsContract:
         with pytest.raises(LeaseLostError):
             await store.asks.change("ask_1", advance_decision(), fence=fence)
         assert await store.leases.take("gateway", BEN) == 2
-        fenced = [
+        lost, held = await asyncio.gather(
             store.asks.change("ask_1", advance_decision(), fence=fence),
             store.asks.change("ask_1", advance_decision(), fence=Fence("gateway", 2)),
-        ]
-        lost, held = await asyncio.gather(*fenced, return_exceptions=True)
+            return_exceptions=True,
+        )
         assert isinstance(lost, LeaseLostError)
         assert held == (3, False)
         mixed = [
