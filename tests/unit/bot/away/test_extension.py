@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from answerback.ports.extension import Configured
+from answerback.runtime.extensions import configured_for
 from answerback_away.extension import AwayExtension, AwaySettings
 from answerback_testing.extension_contract import ExtensionContract
+from tests.service_support import settings_with
 
 
 @pytest.mark.rule("PLUGIN-8", "PLUGIN-10")
@@ -21,11 +22,11 @@ class TestAway(ExtensionContract):
         self, monkeypatch: pytest.MonkeyPatch, known: set[str], fine: bool
     ) -> None:
         monkeypatch.setattr("zoneinfo.available_timezones", lambda: known)
-        configured = Configured(AwaySettings(enabled=True), None)
+        configured = configured_for(settings_with(away=AwaySettings(enabled=True)), AwayExtension())
         [finding] = [each async for each in AwayExtension().findings(configured)]
         assert (finding.wrong is None) is fine
         assert finding.is_ok, "it is only a risk"
-        switched_off = Configured(AwaySettings(), None)
+        switched_off = configured_for(settings_with(), AwayExtension())
         assert [each async for each in AwayExtension().findings(switched_off)] == []
 
     @pytest.fixture
