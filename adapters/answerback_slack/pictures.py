@@ -53,8 +53,6 @@ class Pictures:
 
     async def upload(self, ask: Ask) -> Mapping[str, str]:
         """Upload what is not uploaded yet; return Slack's ids of what is, by the ids of the files."""
-        if not ask.request.files:
-            return {}
         known = {**_stored(ask), **self._uploaded.get(ask.id, {})}
         wanted = [
             each

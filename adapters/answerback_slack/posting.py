@@ -217,7 +217,8 @@ class Posting(LiveMessages[MessageRef, Message]):
             self.calls.raise_if_limited("chat.update")
 
     async def render(self, ask: Ask) -> Message:
-        return await self._render(ask, await self.pictures.upload(ask))
+        has_files = bool(ask.request.files)
+        return await self._render(ask, await self.pictures.upload(ask) if has_files else {})
 
     async def _render(self, ask: Ask, pictures: Mapping[str, str]) -> Message:
         view, names = await self.names.name_all(self._view(ask))
@@ -257,9 +258,10 @@ class Posting(LiveMessages[MessageRef, Message]):
             edited = await self._try_send(
                 ask, payload, lambda message: self._replace_blocks(ref, message)
             )
-            if ask.erased_at is not None:
+            if ask.erased_at is not None and ref.files:
                 await self.pictures.delete(ask)
-            return replace(edited, files=tuple(payload.pictures.items()))
+            files = tuple(payload.pictures.items())
+            return edited if files == ref.files else replace(edited, files=files)
         except DestinationGoneError as error:
             if error.code not in errors.UNEDITABLE_CODES:
                 raise

@@ -15,6 +15,8 @@ _DECIDING = (
     "::test_people_decide_together_while_processes_are_killed[sqlite]",
 )
 _UNSEEN = (f"{_UNIT}/api/test_unseen.py",)
+_FILES = (f"{_UNIT}/service/test_files.py",)
+_FILES_SERVED = (f"{_UNIT}/api/test_files.py",)
 _GRANTS = (f"{_UNIT}/core/test_grants.py",)
 _GRANTS_OF_HOSTS = (f"{_UNIT}/core/test_grants_of_hosts.py",)
 _GRANTS_SERVED = (f"{_UNIT}/api/test_grants.py", f"{_UNIT}/api/test_grants_end.py")
@@ -46,6 +48,52 @@ CORE = (
         "if question is None or action.unseen or not question.allows_unseen(action.value):",
         "if True or question is None:",
         _UNSEEN,
+    ),
+    # What comes with files is decided by who has seen them.
+    *(
+        Mutant(file, line, mutant, _FILES)
+        for file, line, mutant in (
+            (f"{_CORE}/intents.py", "if allow and ask.request.files:", "if False:"),
+            (
+                f"{_SERVICE}/question_routing.py",
+                "if rule.answer is not None and not ask.request.files:",
+                "if rule.answer is not None:",
+            ),
+            (
+                f"{_SERVICE}/grants.py",
+                "if body.is_rewritten or body.files:",
+                "if body.is_rewritten:",
+            ),
+            (
+                f"{_CORE}/controls.py",
+                "digest = ask.form.digest_of(question, request.files)",
+                "digest = ask.form.digest_of(question)",
+            ),
+        )
+    ),
+    Mutant(
+        "bot/answerback/api/files.py",
+        "return ask is not None and call.may_see(ask)",
+        "return True",
+        _FILES_SERVED,
+    ),
+    Mutant(
+        "bot/answerback/api/files.py",
+        'return stored.agent == (call.agent.name if call.agent else "")',
+        "return True",
+        _FILES_SERVED,
+    ),
+    Mutant(
+        "adapters/answerback_web/page_access.py",
+        "if match is None or int(match[3]) <= now:",
+        "if match is None:",
+        ("tests/unit/adapters/web/test_files.py",),
+    ),
+    Mutant(
+        f"{_SQLITE}/asks.py",
+        "if count < len(ids):",
+        "if not count:",
+        (f"{_STORED}::test_a_new_ask_claims_all_of_its_files_or_is_not_stored",),
     ),
     # Asks: an outcome, its revision and what belongs to it.
     Mutant(
