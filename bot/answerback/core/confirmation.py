@@ -52,10 +52,10 @@ def confirm(
         return refusals.ALREADY_CONFIRMED
     if by.known is AuthMethod.KEY:
         return refusals.NOBODY_IN_PARTICULAR
-    if rule.requester is not None:
-        refused = refuse_requester(rule.requester, by, vote.at, people, refusals.REQUESTER)
-        if refused is not None:
-            return refused
+    if rule.requester is not None and (
+        refused := refuse_requester(rule.requester, by, vote.at, people, refusals.REQUESTER)
+    ):
+        return refused
     if not all(people.is_different(by, each, vote.at) for each in (*answerers, *voters)):
         return refusals.NOT_TOLD_APART
     return (*votes, vote)
