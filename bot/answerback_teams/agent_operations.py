@@ -10,7 +10,6 @@ from answerback.core.errors import ProblemError
 from answerback.ports.agent_tokens import AgentSignIns, AgentToken
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get
 from answerback.service.people_wire import PersonBody, Timestamp, iso
-from answerback_teams.running_sign_ins import RunningSignIns
 
 
 class ConnectedAgentBody(Wire):
@@ -73,6 +72,8 @@ def _sign_ins(call: ApiCall) -> AgentSignIns | None:
         raise ProblemError(
             403, "Not for surface tokens", "Send the person's key, or a personal link's."
         )
+    from answerback_teams.running_sign_ins import RunningSignIns  # most services have none
+
     running = call.running(RunningSignIns)
     return None if running is None else running.sign_ins
 

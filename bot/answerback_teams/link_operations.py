@@ -15,7 +15,6 @@ from answerback.core.person import Person
 from answerback.ports.account_links import LinkedAccounts, StartedLink
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get, post
 from answerback.service.people_wire import PersonBody, Timestamp, iso, person_body
-from answerback_teams.running_links import RunningLinks
 
 
 class LinkBody(Wire):
@@ -120,6 +119,8 @@ async def remove(call: ApiCall) -> web.Response:
 
 async def _links_and_page(call: ApiCall) -> tuple[LinkedAccounts, Person | None]:
     """Return the links and whose page it is about; None: everyone's, for the operator."""
+    from answerback_teams.running_links import RunningLinks  # most services have none
+
     running = call.running(RunningLinks)
     if running is None:
         raise ProblemError(404, "Not found", "The operator has not switched people_link on.")
