@@ -228,7 +228,7 @@ async def test_a_doubled_key_is_refused_before_anything_is_read(api: Served) -> 
     assert (await read(api, ask))["status"] == "open"
 
 
-@pytest.mark.rule("EDIT-3")
+@pytest.mark.rule("EDIT-3", "EDIT-10")
 async def test_the_schema_of_the_call_holds_for_a_changed_one(api: Served) -> None:
     schema = {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
     call = {
@@ -247,7 +247,7 @@ async def test_the_schema_of_the_call_holds_for_a_changed_one(api: Served) -> No
     assert done["tool_result"]["structured"] == edit
 
 
-@pytest.mark.rule("EDIT-6", "APPROVAL-8")
+@pytest.mark.rule("EDIT-6", "EDIT-10", "APPROVAL-8")
 async def test_of_several_calls_each_may_be_changed(api: Served) -> None:
     calls = [
         {"tool_call_id": name, "tool_name": "copy", "args": args}
