@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -54,6 +53,8 @@ def command(
     Run this in the service's folder as the service's user, or give it a front end's token. With an agent's token, it
     prints only that agent's asks.
     """
+    import asyncio
+
     from answerback_agents.cli.api_client import resolve_access
 
     asyncio.run(_print_export(resolve_access(url, token, config), since, files))
@@ -104,6 +105,8 @@ async def _save(
     access: ServiceAccess, http: aiohttp.ClientSession, file: Mapping[str, str], folder: Path
 ) -> None:
     """Save a file. Its name has no folders; the id in front of it tells it from others of the same name."""
+    import asyncio
+
     address = f"{access.url}/v1/files/{file['id']}"
     headers = await access.headers(http)
     async with http.get(address, headers=headers, allow_redirects=False) as response:

@@ -54,7 +54,7 @@ def test_the_table_alone_means_tokens_and_any_address(tmp_path: Path) -> None:
         route="web",
         agents_per_person=5,
         days=90,
-        limits=AskLimits(60, 200, 20),
+        limits=AskLimits(60, 200, 20, unclaimed_files=30),
     )
     file.write_text('server.host = "0.0.0.0"\n')
     with pytest.raises(ConfigError, match="no agent has a token"):
