@@ -102,13 +102,13 @@ def _by_public_key() -> str:
 @pytest.mark.parametrize(
     "forged",
     [
-        token(None, "none"),
-        token().rpartition(".")[0] + ".",
-        _by_public_key(),
-        token("shared secret that is long enough", "HS256"),
-        token(OTHER),
-        token(CURVE, "ES256"),
-        token()[:-4] + "AAAA",
+        pytest.param(token(None, "none"), id="none"),
+        pytest.param(token().rpartition(".")[0] + ".", id="no signature"),
+        pytest.param(_by_public_key(), id="by the public key"),
+        pytest.param(token("shared secret that is long enough", "HS256"), id="by a secret"),
+        pytest.param(token(OTHER), id="by another key"),
+        pytest.param(token(CURVE, "ES256"), id="by another algorithm"),
+        pytest.param(token()[:-4] + "AAAA", id="changed"),
         "not a token",
         "",
     ],
@@ -122,15 +122,14 @@ def test_a_forged_token_is_refused(forged: str) -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        {},
-        {"keys": []},
-        {"keys": ["k1"]},
-        {"keys": [jwk(KEY, use="enc")]},
-        {"keys": [jwk(KEY, alg="RS512")]},
-        {"keys": [jwk(KEY, kid="k2")]},
-        {"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "k1"}]},
+        pytest.param({}, id="nothing"),
+        pytest.param({"keys": []}, id="none"),
+        pytest.param({"keys": ["k1"]}, id="no object"),
+        pytest.param({"keys": [jwk(KEY, use="enc")]}, id="for encryption"),
+        pytest.param({"keys": [jwk(KEY, alg="RS512")]}, id="for another algorithm"),
+        pytest.param({"keys": [jwk(KEY, kid="k2")]}, id="of another id"),
+        pytest.param({"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "k1"}]}, id="a secret"),
     ],
-    ids=str,
 )
 def test_a_key_that_is_not_for_it_does_not_count(keys: dict[str, Any]) -> None:
     with pytest.raises(UnknownKeyError):
