@@ -45,6 +45,8 @@ StoredState: Final[type[Any]] = make_dataclass(
 def flatten_before(before: PlaceBefore) -> dict[str, Any]:
     """Return the place before a move in its stored form, which names all values even if they are None."""
     there = _PLACEMENT.dump_python(before.placement, include=_BEFORE)
+    if not there["stand_ins"]:
+        del there["stand_ins"]  # earlier versions read no ask that has it
     return {**there, "revision": before.revision, "opened": before.opened, "by": before.by}
 
 
