@@ -28,7 +28,6 @@ _ERASE_RELATED: Final = (
     # Pushes that have not been sent name people; see `push_queue`.
     "DELETE FROM deliveries WHERE ask_id > 'push ' || $1 || ' ' AND ask_id < 'push ' || $1 || '!'",
     "DELETE FROM extension_rows WHERE ask_id = $1",
-    files.ERASE,
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE {position}(':' || key || ':', ':' || $1 || ':') > 0",
 )
@@ -42,7 +41,9 @@ class SqlErasure(Part[SqlDatabase], Erasure):
         self._files = ask_files
 
     async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
-        # `scrub` then removes what remains in the files, or the server does.
+        ask_files: list[str] = []
+
+        # `scrub` then removes what remains in the database's files, or the server does.
         async def run(tx: Transaction) -> Ask | None:
             old = await tx.get(ask_id)
             if old is None or old.open or old.erased_at is not None:
@@ -60,13 +61,13 @@ class SqlErasure(Part[SqlDatabase], Erasure):
             of_extensions = [table.erase for table in schema_tables() if table.erase]
             for statement in (*_ERASE_RELATED, *of_extensions):
                 await tx.execute(statement.format(position=self._db.position), ask_id)
+            ask_files[:] = [file_id for (file_id,) in await tx.execute(files.ERASE, ask_id)]
             await self._erase_lines(tx, ask_id, opaque)
             await tx.add_lines([(ask_id, rows.erasure_entry(at))])
             return new
 
-        ask_files = await self._files.of_ask(ask_id)
         erased = await self._db.transact(run)
-        await self._files.sweep(ask_files)  # those of an ask that was not erased stay
+        await self._files.sweep(ask_files)
         self._db.requests.drop(ask_id)
         self._changes.announce(ask_id)
         return erased

@@ -14,7 +14,7 @@ from answerback_storage.sql_database import Part, SqlDatabase, placeholders
 
 COLUMNS: Final = ("id", "agent", "ask_id", "at", "value")
 CHUNK_COLUMNS: Final = ("file_id", "n", "data")
-ERASE: Final = "DELETE FROM files WHERE ask_id = $1"
+ERASE: Final = "DELETE FROM files WHERE ask_id = $1 RETURNING id"
 """The statement that erases the files of an ask. `SqlFiles.sweep` then deletes their bytes."""
 _FILE: Final = TypeAdapter(AttachedFile)
 _STEP: Final = 4
@@ -88,10 +88,6 @@ class SqlFiles(Part[SqlDatabase], FileStore):
     async def delete_remains(self) -> None:
         while orphans := await self._db.fetch(_ORPHANS):
             await self.sweep(file_id for (file_id,) in orphans)
-
-    async def of_ask(self, ask_id: str) -> list[str]:
-        found = await self._db.fetch("SELECT id FROM files WHERE ask_id = $1", ask_id)
-        return [file_id for (file_id,) in found]
 
     async def sweep(self, file_ids: Iterable[str]) -> None:
         """Delete the bytes of files that are deleted, in small steps."""

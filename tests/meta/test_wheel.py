@@ -323,4 +323,9 @@ def test_a_hook_imports_no_more_where_only_its_distribution_is_installed(
     looking = "answerback_base.entry_points"  # for the commands of other distributions
     assert imported[agents].isdisjoint({"aiohttp", "asyncio", looking})
     ours = {name.partition(".")[0] for name in imported[agents] if name.startswith("answerback")}
-    assert ours == {"answerback_agents", "answerback_base", "answerback_hosts"}
+    assert ours == {
+        "answerback_agents",
+        "answerback_base",
+        "answerback_client",
+        "answerback_hosts",
+    }

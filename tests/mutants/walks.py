@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Answer, Back, Edit, EndTurn, Next, Other, Reply, Submit
 from answerback.core.ask import current_question
+from answerback.core.edited_call import EditedCall
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 from answerback.core.walker import OPEN_PHASES, GivenAnswer, Person, Refused, Source, Walk
 from answerback_base.strict_json import json_equal
@@ -34,6 +35,7 @@ _USUAL = {Answer: 60, Other: 8, Back: 20, Next: 10, Edit: 20, Submit: 6, Reply: 
 _UNDECIDED = {Answer: 50, Other: 0, Back: 40, Next: 25, Edit: 15, Submit: 2, Reply: 1, EndTurn: 1}
 """How often each action is chosen: by people who go on, and by those who go back and forth."""
 _STEPS = 30
+_EDITED = EditedCall(arguments="{}", headline="", context=None, difference="")
 
 
 def random_form(rng: random.Random) -> Form:
@@ -145,7 +147,10 @@ class _Comparison:
         if kind is Answer:
             value = _WRONG[question.answer_type] if rng.random() < 0.05 else value
             note = rng.choice([None, None, None, "note"])
-            return Answer(value=value, remember=rng.random() < 0.2, note=note)
+            remember = rng.random() < 0.2
+            return Answer(
+                value=value, remember=remember, note=note, edited=_EDITED if remember else None
+            )
         if kind is Other:
             ticked = value if question.answer_type is AnswerType.MULTI_SELECT else None
             return Other(text=rng.choice(["mine", "mine", "  "]), value=ticked)
@@ -218,7 +223,8 @@ class _Comparison:
         if refused := _wrong(question, action):
             return refused
         value = action.value if isinstance(action, Answer) else _own_text(question, action)
-        details = (source, by, at, remember, note, isinstance(action, Other))
+        edited = action.edited if isinstance(action, Answer) else None
+        details = (source, by, at, remember, note, isinstance(action, Other), edited)
         self._model.answer(value, source is Source.HUMAN, details)
         return None
 
@@ -301,6 +307,12 @@ def _same(answer: GivenAnswer | None, expected: NaiveAnswer | None) -> bool:
     if answer is None or expected is None:
         return answer is None and expected is None
     details = (
-        *(answer.source, answer.by, answer.at, answer.remembered, answer.note, answer.other),
+        answer.source,
+        answer.by,
+        answer.at,
+        answer.remembered,
+        answer.note,
+        answer.other,
+        answer.edited,
     )
     return details == expected.details and json_equal(answer.value, expected.value)

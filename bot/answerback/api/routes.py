@@ -331,6 +331,7 @@ OPERATIONS: Final = (
                 "It was consumed before (`consumed`), or nobody has allowed it (`not_approved`). A call that a person "
                 "has changed is consumed only by its digest (`edited`), and any other without one (`not_edited`)."
             ),
+            422: ResponseSpec("The body is invalid; nothing has changed."),
         },
         roles=AGENT_ONLY,
         body=asks.ConsumeBody,

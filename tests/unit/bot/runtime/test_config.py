@@ -261,6 +261,9 @@ SAMPLES = {
     "log.level": "debug",
     "log.format": "json",
     "mcp.wait": "5",
+    "away.enabled": "true",
+    "oidc.issuer": "https://login.example",
+    "oidc.hours": "5",
 }
 
 

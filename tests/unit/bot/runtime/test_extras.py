@@ -30,6 +30,7 @@ _SLACK = "The surface slack needs the extra 'slack', which is not installed: run
 @pytest.fixture
 def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
     """Make a package appear not to be installed."""
+    main.installed_commands()  # found once a process, which reads files
     lacking: set[str] = set()
 
     def find_spec(name: str) -> ModuleSpec | None:
@@ -47,6 +48,7 @@ def test_the_table_matches_the_distribution() -> None:
         [(plugin.name, plugin.packages) for plugin in installed_plugins()]
         + [
             install_extras.MCP,
+            install_extras.OIDC,
             install_extras.OTEL,
             install_extras.POSTGRES,
             install_extras.PUSH,
