@@ -38,7 +38,7 @@ class EditsContract:
     """What people do with a call that they may change."""
 
     @staticmethod
-    async def _ask_editable(stage: Stage, *people: SimulatedPerson) -> Ask:
+    async def ask_editable(stage: Stage, *people: SimulatedPerson) -> Ask:
         """Show an approval whose call these people may change, who look at it."""
         responders = tuple(each.user_id for each in people)
         ask = await stage.harness.create_ask(_FORM, stage.place, responders, request=_REQUEST)
@@ -51,7 +51,7 @@ class EditsContract:
     async def test_a_person_allows_a_changed_command_and_everybody_reads_what_was_changed(
         self, stage: Stage, ada: HasEdits, bob: SimulatedPerson
     ) -> None:
-        ask = await self._ask_editable(stage, ada, bob)
+        ask = await self.ask_editable(stage, ada, bob)
         assert LABELS.edit_call.casefold() in await read_normalized_text(ada)
         await ada.edit_call(command="rm -rf build/tmp")
         ask = await stage.harness.wait_until_shown(ask.id)
@@ -69,7 +69,7 @@ class EditsContract:
     async def test_a_wrong_call_is_refused_and_the_question_stays(
         self, stage: Stage, ada: HasEdits
     ) -> None:
-        ask = await self._ask_editable(stage, ada)
+        ask = await self.ask_editable(stage, ada)
         assert "timeout" in await ada.edit_call(timeout="[1")
         assert (await stage.harness.wait_until_shown(ask.id)).open
 
@@ -78,7 +78,7 @@ class EditsContract:
     async def test_nobody_changes_what_somebody_else_has_decided(
         self, stage: Stage, ada: SimulatedPerson, bob: HasEdits
     ) -> None:
-        ask = await self._ask_editable(stage, ada, bob)
+        ask = await self.ask_editable(stage, ada, bob)
         await ada.answer(_RUN, "deny")
         await stage.harness.wait_until_shown(ask.id)
         await bob.edit_call(command="rm -rf build/tmp")
@@ -90,7 +90,7 @@ class EditsContract:
     async def test_no_typed_message_changes_a_call(
         self, stage: Stage, ada: HasTypedAnswers
     ) -> None:
-        ask = await self._ask_editable(stage, ada)
+        ask = await self.ask_editable(stage, ada)
         await ada.type_message('{"command": "rm -rf build/tmp"}')
         ask = await stage.harness.wait_until_shown(ask.id)
         assert not any(given.edited or given.value == "allow" for given in ask.walk.answers)

@@ -55,27 +55,12 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         lines += [context or "", line.question.text, *answer_summary.answer_texts(line, labels)]
     lines.append(attribution.answered_by_line(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
-        question, again = prompt.question, _answer_again(prompt)
-        tag = header_tag(question.header)
-        lines += [
-            prompt.progress or "",
-            tag.short if tag else "",
-            question.text,
-            question.context or "",
-            *(block_text((block,)) for block in asides(view, labels)),
-        ]
-        for option in question.options:
-            lines += [f"- {option.label}", option.description or ""]
-        if question.other:
-            lines += [f"- {labels.other}", prompt.about_other]
-            offers.append("other")
-        if question.json_schema is not None:
-            lines.append(as_json(question.json_schema))
-            lines.append(json_shape(prompt, labels) if again is None else "")
-        lines += answer_summary.prefill_texts(prompt, labels)
-        if tag and tag.is_cut:
-            lines.append(tag.whole)
+        again = _answer_again(prompt)
+        lines += _prompt_lines(view, prompt, labels)
+        offers += ["other"] if prompt.question.other else []
     lines += _confirmation_lines(view, labels)
+    if view.files:
+        lines.append(wording.files_line(view, labels))
     if view.is_review:
         offers.append("submit")
     if view.outcome is not None:
@@ -94,6 +79,34 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         "again": again,
         "offers": offers,
     }
+
+
+def _prompt_lines(view: View, prompt: Prompt, labels: Labels) -> list[str]:
+    """Return the open question, its options, and what people should know before they answer."""
+    question = prompt.question
+    tag = header_tag(question.header)
+    lines = [
+        prompt.progress or "",
+        tag.short if tag else "",
+        question.text,
+        question.context or "",
+        *(block_text((block,)) for block in asides(view, labels)),
+    ]
+    for option in question.options:
+        lines += [f"- {option.label}", option.description or ""]
+    if question.other:
+        lines += [f"- {labels.other}", prompt.about_other]
+    if question.notes:
+        lines.append(labels.hint_of_note(question.note_reach))
+    if view.editable is not None:
+        lines.append(labels.edit_elsewhere)
+    if question.json_schema is not None:
+        lines.append(as_json(question.json_schema))
+        lines.append(json_shape(prompt, labels) if _answer_again(prompt) is None else "")
+    lines += answer_summary.prefill_texts(prompt, labels)
+    if tag and tag.is_cut:
+        lines.append(tag.whole)
+    return lines
 
 
 def _confirmation_lines(view: View, labels: Labels) -> list[str]:

@@ -142,6 +142,9 @@ class SimulatedLinePerson:
     async def begin_note(self, question: Question, value: JsonValue) -> None:
         self._chosen = value
 
+    async def read_note_form(self) -> str:
+        return await self.read_all_text()
+
     async def finish_note(self, note: str) -> None:
         await self._act("answer", self._chosen, note=note)
 

@@ -24,6 +24,7 @@ POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 UNSUPPORTED = {
     Capability.COMMANDS: "Every line is about an ask.",
     Capability.GRANTS: "It has no form in which a person says what to allow again.",
+    Capability.EDITS: "It has no form in which a person changes a call: it says where there is one.",
     Capability.BUTTONS: "People only type lines: one line answers.",
     Capability.BATCHES: "There is no list of what waits.",
     Capability.MODALS: "People only type lines.",
@@ -97,6 +98,12 @@ class TestLineChat(SurfaceContract):
         await assert_sees(ada, ask)
         assert ('shape: [""]' in await ada.read_all_text()) is (not default)
         assert await ada.read_prefill(question) == default.get("default")
+
+    async def test_it_says_where_a_call_can_be_changed(
+        self, stage: LineStage, ada: SimulatedPerson
+    ) -> None:
+        await self.ask_editable(stage, ada)
+        assert Labels().edit_elsewhere in await ada.read_all_text()
 
 
 @pytest.mark.skipif(not POSTGRES, reason="LINECHAT_POSTGRES names no PostgreSQL database")
