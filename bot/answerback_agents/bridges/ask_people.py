@@ -199,12 +199,12 @@ def structured_result(ask: Ask) -> Json | None:
 
 def words_for_model(ask: Ask) -> str | None:
     """Tell a model what a person said, where the answer to its host has no place for it; None if there is nothing."""
-    note, result = ask.json.get("note"), structured_result(ask) or {}
+    note, reply, result = ask.json.get("note"), ask.json["reply"], structured_result(ask) or {}
     if isinstance(note, str) and note not in result.values():
         return describe_note(str(ask.json["headline"]), note)
-    if not ask.json["reply"]:
+    if not reply or reply in result.values():
         return None
-    return f'The user was asked "{ask.json["headline"]}" and replied: {ask.json["reply"]}'
+    return f'The user was asked "{ask.json["headline"]}" and replied: {reply}'
 
 
 def reason_for_no_answer(ask: Ask) -> str:
