@@ -21,6 +21,9 @@ from answerback.dialects.approvals.approval_request import (
 )
 from answerback.dialects.call_reader import ArgumentNode
 
+_WITH_A_TEXT: Final = "proceed_edit"
+"""An option that Droid takes only together with a changed plan: without one, its SDK cancels instead (droid-sdk 0.5.0,
+`RequestPermissionResult`). People say what to change in a comment."""
 _TOOL_USE: Final = ("type", "id", "name", "input")
 
 
@@ -41,6 +44,7 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         for part in ({tool: given.value}, said)
         if part
     ]
+    offered = tuple(option for option, _ in read_options(call, "value", "label"))
     [(arguments, details), *_] = uses or [(call.at("toolUses"), {})]
     is_one = len(uses) <= 1
     yield ApprovalRequest(
@@ -48,7 +52,7 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         arguments=arguments.value if is_one else several,
         compared=(arguments,) if is_one else (),
         notes=together(others(call, "toolUses", "options"), toolUses=details if is_one else {}),
-        options=tuple(option for option, _ in read_options(call, "value", "label")),
+        options=tuple(each for each in offered if each.value != _WITH_A_TEXT) or offered,
         takes_note=True,
     )
 

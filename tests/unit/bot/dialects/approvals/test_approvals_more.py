@@ -209,6 +209,20 @@ def test_droids_tools_are_decided_together() -> None:
     ]
 
 
+@pytest.mark.rule("APPROVAL-9")
+def test_droids_option_that_needs_a_changed_plan_is_not_offered() -> None:
+    use = {"toolUse": {"name": "ExitSpecMode", "input": {"plan": "# Move it"}}}
+    options = [
+        {"value": value, "label": value} for value in ("proceed_once", "proceed_edit", "cancel")
+    ]
+    call = {"toolUses": [use], "options": options}
+    [question] = make_ask("droid.request_permission", **call).form.questions
+    assert [option.value for option in question.options] == ["proceed_once", "cancel"]
+    call["options"] = [{"value": "proceed_edit", "label": "Edit"}]
+    [question] = make_ask("droid.request_permission", **call).form.questions
+    assert [option.value for option in question.options] == ["proceed_edit"]
+
+
 @pytest.mark.rule("APPROVAL-3")
 def test_acps_options_of_one_name_are_told_apart_by_their_kind() -> None:
     call = case_call("acp-two-options-of-one-name")
