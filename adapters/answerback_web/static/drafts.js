@@ -90,6 +90,11 @@ const drafts = (() => {
     }
   }
 
+  // A form that has got what was being entered is newer than its draft, which is saved a moment later.
+  function supersede(current) {
+    current.dataset.restored = "yes";
+  }
+
   async function forget(draft) {
     if (!draft || !channel.canProve || !secret()) return;
     clearTimeout(timer);
@@ -126,5 +131,5 @@ const drafts = (() => {
     document.addEventListener(type, (event) => event.target instanceof Element && event.target.closest("form[data-draft]") && saveSoon());
   }
 
-  return { prepare, forget };
+  return { prepare, forget, supersede };
 })();

@@ -262,13 +262,15 @@
 
   async function refresh() {
     const at = address;
+    const shown = document.getElementById("main");
     const answer = await channel.open(pair(), at);
     if (answer === null) {
       setTimeout(follow, 2000);
       return;
     }
     const html = parsed(answer.page);
-    if (!html || at !== address || sending) return;
+    // What came meanwhile is newer: the response to something that was sent, with what is wrong with it.
+    if (!html || at !== address || sending || !shown.isConnected) return;
     const main = html.getElementById("main");
     const before = form();
     const after = main.querySelector(".card form") || main.querySelector("form");
@@ -277,6 +279,7 @@
       // An explanation leaves its question open, so the input still belongs to it.
       if (!after || after.dataset.walked !== before.dataset.walked) return offerRefresh();
       copyInput(before, after);
+      drafts.supersede(after);
     }
     const ticks = document.getElementById("batch");
     if (ticks && ticks !== before && main.querySelector("#batch")) copyTicks(main);
