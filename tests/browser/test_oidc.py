@@ -123,11 +123,11 @@ async def test_a_link_to_an_ask_leads_back_to_it_and_the_tab_signs_in_once(
         await page.get_by_role("link", name=ENGLISH.sign_in_with).click()
         await up.sign_in(page)
         await expect(page.get_by_role("button", name="Yes").first).to_be_enabled()
-        assert page.url == links[0], "what the browser shows only reads"
+        await expect(page).to_have_url(links[0])  # what the browser shows only reads
         await page.goto(links[1])
         await page.get_by_role("link", name=ENGLISH.sign_in_with).click()
         await expect(page.get_by_role("button", name="Yes").first).to_be_enabled()
-        assert page.url == links[1]
+        await expect(page).to_have_url(links[1])
         other = await page.context.new_page()
         await other.goto(links[1])
         await expect(other.get_by_role("link", name=ENGLISH.sign_in_with)).to_be_visible()
