@@ -94,7 +94,7 @@ async def test_a_person_signs_in_answers_and_signs_out(browser: Browser, up: Sig
         await up.sign_in(page)
         await expect(page.get_by_text("Apply the migration?")).to_be_visible()
         await expect(page.get_by_text("Signed in as Ann")).to_be_visible()
-        assert page.url == f"{up.url}/inbox/-", "the address opens nothing elsewhere"
+        await expect(page).to_have_url(f"{up.url}/inbox/-")  # which opens nothing elsewhere
         assert await page.context.cookies() == []
         await page.reload()
         await page.locator(".entry > a").first.click()
@@ -143,7 +143,7 @@ async def test_who_is_not_among_the_people_reads_their_id_and_may_try_again(
         await page.goto(f"{up.url}/oidc/sign-in")
         await up.sign_in(page, "eve")
         await expect(page.get_by_text(f"oidc:{up.provider_url}#eve")).to_be_visible()
-        assert page.url == f"{up.url}/oidc/callback", "the code is not in the history"
+        await expect(page).to_have_url(f"{up.url}/oidc/callback")  # the code is not in the history
         await page.evaluate(Axe().axe_script)
         assert (await page.evaluate(AXE))["violations"] == []
         await page.get_by_role("link", name=ENGLISH.page_again).click()
