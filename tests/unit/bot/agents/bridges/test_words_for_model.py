@@ -32,7 +32,7 @@ def ended(structured: dict[str, Any] | None, **fields: Any) -> Ask:
 
 @pytest.mark.rule("APPROVAL-13")
 @pytest.mark.parametrize(
-    ("ask", "words"),
+    ("ask", "text"),
     [
         (ended({"reply": "once"}), None),
         (ended({"reply": "once"}, note="On staging."), f"{SAID}, decided, and said: On staging."),
@@ -42,5 +42,5 @@ def ended(structured: dict[str, Any] | None, **fields: Any) -> Ask:
         (ended(None, reply="Ask Ada."), f"{SAID} and replied: Ask Ada."),
     ],
 )
-def test_words_that_the_answer_brings_are_not_told_again(ask: Ask, words: str | None) -> None:
-    assert words_for_model(ask) == words
+def test_words_that_the_answer_brings_are_not_told_again(ask: Ask, text: str | None) -> None:
+    assert words_for_model(ask) == text
