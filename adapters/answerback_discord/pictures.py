@@ -12,8 +12,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
-from answerback.core.files import AttachedFile
-from answerback.ports.files import FileReader
+from answerback.ports.files import FileReader, read_whole
 from answerback_discord.api_client import Upload
 
 STORED: Final = "files"
@@ -59,18 +58,10 @@ class Pictures:
     async def read(self, ask: Ask, named: Named) -> list[Upload]:
         """Return the uploads that a post brings."""
         return [
-            Upload(named[each.id], each.media_type, await self._read(each))
+            Upload(named[each.id], each.media_type, await read_whole(self._files, each.id))
             for each in ask.request.files
             if each.id in named
         ]
-
-    async def _read(self, file: AttachedFile) -> bytes:
-        data = bytearray()
-        number = 0
-        while chunk := await self._files.read_chunk(file.id, number):
-            data += chunk
-            number += 1
-        return bytes(data)
 
 
 def is_posted(message: Mapping[str, JsonValue] | None) -> bool:

@@ -18,7 +18,7 @@ import aiohttp
 from answerback.core.ask import Ask
 from answerback.core.errors import PlatformError, PlatformUnavailableError
 from answerback.core.files import AttachedFile
-from answerback.ports.files import FileReader
+from answerback.ports.files import FileReader, read_whole
 from answerback_base.connection_errors import reason_of
 from answerback_slack import limits
 from answerback_slack.api_client import SlackApi
@@ -89,19 +89,11 @@ class Pictures:
         if not is_slacks(url, client.base_url):
             message = "Slack named an upload address that is not its own"
             raise PlatformUnavailableError(message, code="upload_address")
-        await self._send(url, await self._read(file))
+        await self._send(url, await read_whole(self._files, file.id))
         await self._calls.call(
             client.files_completeUploadExternal, files=[{"id": slack_id, "title": file.label}]
         )
         return slack_id
-
-    async def _read(self, file: AttachedFile) -> bytes:
-        data = bytearray()
-        number = 0
-        while chunk := await self._files.read_chunk(file.id, number):
-            data += chunk
-            number += 1
-        return bytes(data)
 
     async def _send(self, url: str, data: bytes) -> None:
         http = self._calls.client.session

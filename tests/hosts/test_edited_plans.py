@@ -3,49 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
-from answerback_client import Ask, AsyncClient
-from tests.agents.conftest import PATIENCE, Home
+from answerback_client import Ask
+from tests.agents.conftest import Home
 from tests.agents.model import Calls, Scripted
 from tests.agents.test_claude_plans import write_plan
 from tests.hosts.acp_programs import Session
 from tests.hosts.programs import ClaudeCode
 from tests.hosts.test_hosts import converse, option
-from tests.recipes.conftest import Person, Served, serving
-
-EDITABLE = """
-default_route = "editable"
-[routes.editable]
-to = "web"
-responders = ["U7"]
-edit = true
-"""
-
-
-@pytest.fixture
-def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service at which a person may change what they allow."""
-    with serving(tmp_path_factory.mktemp("editing"), before=EDITABLE) as made:
-        yield made
-
-
-@pytest.fixture
-def editing_home(tmp_path: Path, editing: Served) -> Home:
-    """An empty home of an agent that asks there."""
-    (tmp_path / "project").mkdir()
-    return Home(tmp_path, editing)
-
-
-@pytest.fixture
-async def editor(editing: Served) -> AsyncIterator[Person]:
-    async with AsyncClient(editing.url, editing.people_token) as front:
-        yield Person(front, PATIENCE)
+from tests.recipes.conftest import Person, Served
 
 
 @pytest.mark.rule("EDIT-8")

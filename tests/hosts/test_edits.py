@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from answerback_client import AsyncClient
-from tests.agents.conftest import PATIENCE, Home
+from tests.agents.conftest import Home
 from tests.agents.model import Calls
 from tests.hosts import programs
 from tests.hosts.acp_programs import Session
 from tests.hosts.test_hosts import converse, option
-from tests.recipes.conftest import Person, Served, serving
-
-EDITING = """
-default_route = "edits"
-[routes.edits]
-to = "web"
-responders = ["U7"]
-edit = true
-"""
-
-
-@pytest.fixture
-def editing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service at which people may change a call."""
-    with serving(tmp_path_factory.mktemp("editing"), before=EDITING) as made:
-        yield made
-
-
-@pytest.fixture
-def editing_home(tmp_path: Path, editing: Served) -> Home:
-    (tmp_path / "project").mkdir()
-    return Home(tmp_path, editing)
-
-
-@pytest.fixture
-async def editor(editing: Served) -> AsyncIterator[Person]:
-    """Somebody who changes what they allow."""
-    async with AsyncClient(editing.url, editing.people_token) as front:
-        yield Person(front, PATIENCE)
+from tests.recipes.conftest import Person
 
 
 @pytest.mark.rule("EDIT-8")

@@ -138,6 +138,9 @@ def _python(path: Path, arguments: Sequence[str]) -> Iterator[subprocess.Popen[s
 
 def main(arguments: Sequence[str]) -> int:
     """Run the chosen mutants, one more at a time than there are processors."""
+    if unknown := {each for each in arguments if each.startswith("-")} - {"--quick"}:
+        is_asked = unknown <= {"-h", "--help"}
+        sys.exit(__doc__ if is_asked else f"There is no option {', '.join(sorted(unknown))}.")
     options = [argument for argument in arguments if not argument.startswith("--")]
 
     def is_chosen(text: str) -> bool:

@@ -31,6 +31,16 @@ class FileReader(Protocol):
         """A chunk of a file; empty behind the last one, and once the file is deleted."""
 
 
+async def read_whole(files: FileReader, file_id: str) -> bytes:
+    """Read all of a file, for a platform that takes it in one piece."""
+    data = bytearray()
+    number = 0
+    while chunk := await files.read_chunk(file_id, number):
+        data += chunk
+        number += 1
+    return bytes(data)
+
+
 class FileStore(FileReader, Protocol):
     """Files that agents send. `AskStore.create` claims those of a new ask's request, all or none."""
 
