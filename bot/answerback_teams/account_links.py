@@ -27,12 +27,11 @@ from answerback.ports.commands import Command, CommandAnswer, CommandButton, Com
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
 from answerback_base.visible_text import one_line
-from answerback_teams.typed_codes import new_code, read_code
+from answerback_teams.typed_codes import CodeGuesses, GuessLimit, WrongCode, new_code, read_code
 
 logger = logging.getLogger(__name__)
 
-_MAX_GUESSES: Final = 5
-_GUESS_SECONDS: Final = 3_600.0
+_GUESSES: Final = GuessLimit("link", 5, 3_600.0)
 _REFRESH_SECONDS: Final = 2.0
 """How long other processes may take to notice a change."""
 _YES, _NO = "yes", "no"
@@ -62,6 +61,7 @@ class AccountLinks(LinkedAccounts):
     ) -> None:
         self._store, self._clock, self._people, self._labels = store, clock, people, labels
         self._credentials, self._signed_in_by = credentials, signed_in_by
+        self._guesses = CodeGuesses(store.drafts, clock, _GUESSES)
         # A lock exists for as long as something holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.command = link_command(labels)._replace(answer=self._answer)
@@ -151,15 +151,18 @@ class AccountLinks(LinkedAccounts):
         """Answer a code that was typed, or the button that confirms or cancels it."""
         typed, _, choice = use.text.partition(" ")
         code = read_code(typed)
-        async with self._lock(use.person):
-            if len(await self._guesses(use.person)) >= _MAX_GUESSES:
+        page = await self._guesses.look_up(account_id(use.person), lambda: self._page_of(code))
+        match page:
+            case WrongCode.TOO_MANY:
                 return CommandAnswer(self._labels.link_too_many)
-            page = _read_person(await self._store.drafts.get(_code_key(code)))
-            if page is None:
-                await self._count_guess(use.person)
+            case WrongCode.UNKNOWN:
                 return CommandAnswer(self._labels.link_bad_code)
-        async with self._lock(page):
-            return await self._go_on(use, page, code, choice if use.pressed else "")
+            case Person():
+                async with self._lock(page):
+                    return await self._go_on(use, page, code, choice if use.pressed else "")
+
+    async def _page_of(self, code: str) -> Person | None:
+        return _read_person(await self._store.drafts.get(_code_key(code)))
 
     async def _go_on(self, use: CommandUse, page: Person, code: str, choice: str) -> CommandAnswer:
         labels, started = self._labels, await self.started(page)
@@ -187,20 +190,6 @@ class AccountLinks(LinkedAccounts):
             CommandButton(labels.cancel, f"link {code} {_NO}"),
         )
         return CommandAnswer(text, buttons)
-
-    async def _count_guess(self, person: Person) -> None:
-        now = self._clock.now()
-
-        def counted(guesses: JsonValue) -> JsonValue:
-            return [*_recent(guesses, now), now]
-
-        await self._store.drafts.change(_guess_key(person), counted, now)
-        logger.warning("A wrong code was typed", extra=_extra("link_guessed", None, person))
-
-    async def _guesses(self, person: Person) -> list[float]:
-        """When they typed wrong codes within the last hour; those of the future count, too."""
-        found = await self._store.drafts.get(_guess_key(person))
-        return _recent(found, self._clock.now())
 
     # --- the directory -----------------------------------------------------------------------------
 
@@ -248,21 +237,12 @@ class AccountLinks(LinkedAccounts):
         await self._store.drafts.save(key, value, self._clock.now())
 
 
-def _recent(guesses: JsonValue, now: float) -> list[float]:
-    times = guesses if isinstance(guesses, list) else []
-    return [at for at in times if isinstance(at, int | float) and now - at < _GUESS_SECONDS]
-
-
 def _code_key(code: str) -> str:
     return f"link code {hashlib.sha256(code.encode()).hexdigest()}"
 
 
 def _page_key(page: Person) -> str:
     return f"link of {account_id(page)}"
-
-
-def _guess_key(person: Person) -> str:
-    return f"link guesses {account_id(person)}"
 
 
 def _person_json(person: Person) -> JsonValue:

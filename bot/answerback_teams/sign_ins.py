@@ -17,7 +17,6 @@ from typing import Final
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.http.client_address import ClientAddress
-from answerback.http.request_rates import RequestRates
 from answerback.ports.agent_tokens import (
     AgentSignIns,
     AgentToken,
@@ -37,8 +36,15 @@ from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.service.grants import CredentialOf
 from answerback.service.inbox import find_groups_among
-from answerback_teams import typed_codes
 from answerback_teams.onboarding_rules import FindGroups, may_own
+from answerback_teams.typed_codes import (
+    CodeGuesses,
+    GuessLimit,
+    WrongCode,
+    new_code,
+    random_letters,
+    read_code,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +63,8 @@ FEW_WAITING: Final = 20
 """Addresses with as many share half of the places; the others are for those with fewer."""
 WRONG_CODES: Final = 10
 """Codes that do not exist, and that a person may enter in ten minutes."""
-_ALL_WRONG_CODES: Final = 1_000
+ALL_WRONG_CODES: Final = 1_000
+"""Those that everyone together may enter."""
 _GROUP_SECONDS: Final = 300.0
 """Seconds for which it is remembered in which groups an agent's owner is."""
 MAX_REMEMBERED: Final = 10_000
@@ -100,7 +107,7 @@ def _device_hash(code: str) -> str:
 
 def _user_hash(code: str) -> str:
     """Return the hash of a code as a person types it."""
-    return hash_of(f"user:{typed_codes.read_code(code)}")
+    return hash_of(f"user:{read_code(code)}")
 
 
 class SignIns(AgentSignIns):
@@ -128,16 +135,15 @@ class SignIns(AgentSignIns):
         self._people, self._surfaces = people, surfaces
         self._credential_of = credential_of
         self._is_taken = is_taken
-        self._wrong = RequestRates(
-            WRONG_CODES, _ALL_WRONG_CODES, clock.monotonic, float(CODE_SECONDS)
-        )
+        limit = GuessLimit("sign-in", WRONG_CODES, CODE_SECONDS, ALL_WRONG_CODES)
+        self._guesses = CodeGuesses(store.drafts, clock, limit)
         self._groups: dict[tuple[str, frozenset[str]], tuple[float, frozenset[str]]] = {}
 
     # --- the program ---------------------------------------------------------------------------------
 
     async def begin(self, asked_by: AskingProgram) -> Codes | None:
         """Store a sign-in, and return its codes; None if too many wait already."""
-        codes = Codes(secrets.token_urlsafe(32), typed_codes.new_code())
+        codes = Codes(secrets.token_urlsafe(32), new_code())
         now = self._clock.now()
         new = SignIn(
             id=f"{_ID}{secrets.token_hex(16)}",
@@ -200,7 +206,7 @@ class SignIns(AgentSignIns):
         """Return a name that says nothing about the owner: it outlives what is erased."""
         program = _slug(asked_by.program) or "agent"
         while True:
-            name = f"{program}-{typed_codes.random_letters(_SUFFIX_LENGTH).lower()}"
+            name = f"{program}-{random_letters(_SUFFIX_LENGTH).lower()}"
             if not self._is_taken(name):
                 return name
 
@@ -235,14 +241,14 @@ class SignIns(AgentSignIns):
     async def _show(self, key: str, person: Person) -> SignIn | SignInRefusal:
         """Note that a sign-in is shown to a person. Codes that do not exist are counted."""
         account = self._accounts(person)[0]
-        if self._wrong.pause(account) is not None:
-            return SignInRefusal.TOO_OFTEN
-        sign_in = await self._find(key)
-        if sign_in is None:
-            self._wrong.count(account)
-            return SignInRefusal.UNKNOWN
-        named = self._people.as_named(person)
-        return await self._change(sign_in, None, lambda now: replace(now, seen_by=named))
+        match await self._guesses.look_up(account, lambda: self._find(key)):
+            case WrongCode.TOO_MANY:
+                return SignInRefusal.TOO_OFTEN
+            case WrongCode.UNKNOWN:
+                return SignInRefusal.UNKNOWN
+            case SignIn() as sign_in:
+                named = self._people.as_named(person)
+                return await self._change(sign_in, None, lambda now: replace(now, seen_by=named))
 
     async def _change(
         self, sign_in: SignIn, shown_to: Person | None, change: Callable[[SignIn], SignIn]

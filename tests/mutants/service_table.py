@@ -310,10 +310,16 @@ SERVICE = (
                 "test_account_links",
             ),
             (
-                "account_links",
-                "if len(await self._guesses(use.person)) >= _MAX_GUESSES:",
+                "typed_codes",
+                "return len(guesses) >= self._limit.each",
+                "return False",
+                "test_sign_ins",
+            ),
+            (
+                "typed_codes",
+                "if self._in_all and self._in_all.pause(account) is not None:",
                 "if False:",
-                "test_account_links",
+                "test_sign_ins",
             ),
             (
                 "account_links",

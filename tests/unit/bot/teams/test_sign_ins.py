@@ -281,6 +281,33 @@ async def test_guesses_are_limited_by_person_whatever_account_they_use(
 
 
 @pytest.mark.rule("ONBOARD-6")
+async def test_guesses_count_in_every_process_even_those_of_one_moment(rig: Rig) -> None:
+    codes, guesses = await rig.begin(), range(WRONG_CODES)
+    first, second = rig.sign_ins, rig.another()
+    tried = [first.look_up(f"BBBB-{number:04}", ANN) for number in guesses]
+    await asyncio.gather(*tried, *(first.look_up("CCCC-CCCC", ANN) for _ in guesses))
+    for process in (first, second):
+        assert await process.look_up(codes.user, ANN) is SignInRefusal.TOO_OFTEN
+    assert isinstance(await second.look_up(codes.user, BOB), SignIn)
+    found = await asyncio.gather(*(second.look_up(f"CCCC-{n}", BOB) for n in range(30)))
+    assert found.count(SignInRefusal.UNKNOWN) == WRONG_CODES
+
+
+@pytest.mark.rule("ONBOARD-6")
+async def test_people_who_guess_leave_room_for_those_who_have_done_little(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ALL_WRONG_CODES", 12)
+    sign_ins, codes = rig.another(), await rig.begin()
+    for person, said in ((ANN, 8), (BOB, 2)):
+        found = [await sign_ins.look_up("BBBB-BBBB", person) for _ in range(WRONG_CODES)]
+        assert found.count(SignInRefusal.UNKNOWN) == said
+    rig.chat.groups["U3"] = frozenset({"G1"})
+    assert isinstance(await sign_ins.look_up(codes.user, CY), SignIn)
+    assert await sign_ins.look_up(codes.user, BOB) is SignInRefusal.TOO_OFTEN
+
+
+@pytest.mark.rule("ONBOARD-6")
 async def test_so_many_programs_wait_and_no_more(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAITING_PER_ADDRESS", 1)
     assert await rig.sign_ins.begin(CLAUDE) is not None
