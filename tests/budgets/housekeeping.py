@@ -6,6 +6,7 @@ import asyncio
 from typing import Final
 
 from answerback.runtime import clock
+from answerback_slack import inbox
 
 _HOUSEKEEPING: Final = {
     f"loop {name}" for name in ("clock", "missed changes", "presence", "leases")
@@ -17,6 +18,8 @@ def stop_housekeeping() -> None:
     """End these tasks of a running service, and let what sleeps until a time look at the clock no more."""
     # The scheduler sleeps until the next deadline, and would check every second that the clock was not set.
     setattr(clock, "_CHECK_SECONDS", _LONGER_THAN_MEASURING)  # noqa: B010 - mypy allows no other way
+    # Slack's Home tabs follow the changes of a second, so they would be read in whichever journey runs then.
+    setattr(inbox, "DEBOUNCE_SECONDS", _LONGER_THAN_MEASURING)  # noqa: B010 - mypy allows no other way
     for task in asyncio.all_tasks():
         if task.get_name() in _HOUSEKEEPING:
             task.cancel()

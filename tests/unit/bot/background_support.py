@@ -73,6 +73,8 @@ async def running(
     scheduler = Scheduler(service, sync, answer, retention)
     loop = asyncio.create_task(scheduler.run())
     try:
+        # Until its first sweep is over: it would deal with what a test does meanwhile.
+        await parts.clock.wait_for_sleepers(1)
         yield service, sync
     finally:
         loop.cancel()
