@@ -5,39 +5,31 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from aiohttp import web
 
-from answerback.core.ask import ANYONE, Ask
+from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
-from answerback.core.confirmer_copies import is_account_elsewhere
-from answerback.core.editing import AllowEdited, refuse_edit
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.escalation import as_still_open
-from answerback.core.form import OptionKind
 from answerback.core.granting import can_revoke
 from answerback.core.handing_over import people_to_choose
 from answerback.core.intents import Intent, ResolvedAction
-from answerback.core.labels import Labels
-from answerback.core.people import People
-from answerback.core.person import AuthMethod
 from answerback.core.secrecy import keeps_secret, without_unconfirmed
 from answerback.core.too_late import can_try_again
-from answerback.core.view import Control
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDevices
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.presentation import attribution, wording
-from answerback.presentation.responders import has_done_their_part, missing_groups
-from answerback_base.sanitize import one_line
+from answerback.presentation import wording
 from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
-from answerback_web.parse import (
+from answerback_web.posts import (
+    CHANGES,
     ChangedCall,
     ChangedRows,
     ConfirmEndTurn,
@@ -46,8 +38,9 @@ from answerback_web.parse import (
     Post,
 )
 from answerback_web.record import RecordLine
-from answerback_web.render import AskPage, Summary
+from answerback_web.render import AskPage
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
+from answerback_web.visit import Visit
 from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -64,103 +57,7 @@ _STATUS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
-    ask_id: str
-    here: str
-    """The last part of the page's address."""
-    visitor: Visitor | None
-    """Who may answer here; None: nobody, so the page only shows the ask."""
-    home: str | None
-    """The address of that person's inbox; None if they have none on this listener."""
-    people: People
-    """Tells which ids the visitor has on other surfaces."""
-
-    @property
-    def person(self) -> Person | None:
-        """The visitor as a person who may act."""
-        return self.visitor.person if self.visitor else None
-
-    def may_answer(self, ask: Ask) -> bool:
-        """Whether the visitor may answer, or do anything else that is left to be done."""
-        return self._is_among(ask.actors, ask) or (ask.confirming and self._is_elsewhere(ask))
-
-    def _is_elsewhere(self, ask: Ask) -> bool:
-        """Whether the visitor is one of those who may confirm and have no account where the ask is shown."""
-        if self.person is None or not ask.placement.confirmers_elsewhere:
-            return False
-        return is_account_elsewhere(ask, self.people.accounts_of(self.person))
-
-    def is_theirs(self, ask: Ask) -> bool:
-        """Whether the ask stands in the visitor's inbox, or would if it had not ended."""
-        if self.visitor is not None and self.visitor.is_operator:
-            return True
-        is_named = self._is_among(ask.participants, ask) or self._is_elsewhere(ask)
-        return is_named or self.may_answer(ask)
-
-    def _waiting_summary(self, summary: Summary, ask: Ask, labels: Labels) -> Summary:
-        """Return the heading for who cannot confirm: for whom they wait, as far as those are named."""
-        surface, answerers = ask.placement.destination.surface, ask.walk.answerers
-        named = [
-            attribution.responder_name(surface, each)
-            for each in ask.waits_for
-            if each != ANYONE
-            and not any(
-                self.people.is_same(Person(surface=surface, user_id=each), one) for one in answerers
-            )
-        ]
-        names = ", ".join(one_line(each) for each in named if each is not None)
-        text = f"{summary.text} {labels.confirm_by.format(who=names)}" if names else summary.text
-        return Summary(labels.confirm_waiting, text)
-
-    def without_refused(self, page: AskPage, ask: Ask, labels: Labels) -> AskPage:
-        """Return a page without the controls that could only refuse this visitor."""
-        person, people = self.person, self.people
-        if person is None or not ask.confirming:
-            return page
-        is_asked = self._is_among(ask.waits_for, ask) or self._is_elsewhere(ask)
-        is_nobody = person.known is AuthMethod.KEY or not is_asked
-        refused = {
-            Control.CONFIRM: is_nobody or has_done_their_part(ask, person, people),
-            Control.BACK: not any(people.is_same(person, each) for each in ask.walk.answerers),
-        }
-        if refused[Control.CONFIRM] and page.summary is not None:
-            summary = self._waiting_summary(page.summary, ask, labels)
-            page = replace(page, summary=summary, title=summary.title)
-        return replace(
-            page,
-            controls=page.controls - {each for each, is_refused in refused.items() if is_refused},
-            recipients=page.recipients if self._is_among(ask.placement.responders, ask) else None,
-        )
-
-    def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
-        """Whether names include the visitor: the web has no groups, and other surfaces know theirs."""
-        if self.person is None or (ids := self._ids(ask)) == ():
-            return False
-        actor = Actor(self.person, all_groups=ids is None, ids=ids)
-        return missing_groups(names, actor) != frozenset()
-
-    def may_read(self, ask: Ask) -> bool:
-        """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
-        may answer or confirm them."""
-        if ask.placement.destination.surface == NAME:
-            return True
-        if self._is_elsewhere(ask):
-            return True
-        ids = self._ids(ask) or ()
-        is_named = any(each in ids or (ids and each.startswith("@")) for each in ask.participants)
-        return is_named or (self.visitor is not None and self.visitor.is_operator)
-
-    def _ids(self, ask: Ask) -> tuple[str, ...] | None:
-        """Return the visitor's ids where an ask is shown; None if that is here."""
-        if (person := self.person) is None:
-            return ()
-        if ask.placement.destination.surface == person.surface:
-            return None
-        return self.people.ids_of(person, ask.placement.destination.surface)
-
-
-_Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamResponse]]
+_Handler: TypeAlias = Callable[[web.Request, Visit], Awaitable[web.StreamResponse]]
 
 
 class AskPages:
@@ -189,13 +86,13 @@ class AskPages:
 
         return handle
 
-    def _visit_of(self, opened: LinkTarget, visitor: Visitor | None) -> _Visit:
+    def _visit_of(self, opened: LinkTarget, visitor: Visitor | None) -> Visit:
         here = self._visitors.link(opened.ask_id, visitor)
         inbox = self._visitors.inbox_name(visitor) if visitor else None
         home = f"../inbox/{inbox}" if inbox else None
-        return _Visit(opened.ask_id, here, visitor, home, self._site.service.people)
+        return Visit(opened.ask_id, here, visitor, home, self._site.service.people)
 
-    async def get(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
+    async def get(self, request: web.Request, visit: Visit) -> web.StreamResponse:
         """Show the current state of the ask."""
         ask = await self._load(visit)
         if ask is None:
@@ -206,7 +103,7 @@ class AskPages:
                 await self._devices.note_seen(visit.person.user_id, [ask])
         return await self._ask_page(visit, ask)
 
-    async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
+    async def events(self, request: web.Request, visit: Visit) -> web.StreamResponse:
         """Send one event when the ask is no longer in the page's state."""
         seen = request.query.get("state")
 
@@ -220,7 +117,7 @@ class AskPages:
 
         return await responses.send_one_event(request, event)
 
-    async def post(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
+    async def post(self, request: web.Request, visit: Visit) -> web.StreamResponse:
         """Handle the page's form: show the page again, or redirect to it after an action."""
         signed_in = visit.visitor is not None and visit.visitor.holder is None
         post = await self._site.read_post(request, root="../", home=visit.home, signed_in=signed_in)
@@ -240,13 +137,13 @@ class AskPages:
         return await self._handle_post(visit, visit.person, ask, post)
 
     async def _handle_post(
-        self, visit: _Visit, person: Person, ask: Ask, post: Post
+        self, visit: Visit, person: Person, ask: Ask, post: Post
     ) -> web.StreamResponse:
         if ask.open and not visit.may_answer(ask):
             return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
         labels = self._site.labels
         # A changed call may be long, and is read as if the agent had sent it.
-        if ask.request.editable and post.do in parse.CHANGES:
+        if ask.request.editable and post.do in CHANGES:
             meaning = await asyncio.to_thread(parse.interpret_post, post, ask, labels)
         else:
             meaning = parse.interpret_post(post, ask, labels)
@@ -268,7 +165,7 @@ class AskPages:
             case _:
                 return await self._act(visit, person, post, meaning)
 
-    async def _unlock(self, visit: _Visit, ask: Ask, post: Post) -> web.StreamResponse:
+    async def _unlock(self, visit: Visit, ask: Ask, post: Post) -> web.StreamResponse:
         """Redirect a person who entered their key to the page where they may answer."""
         visitor = await self._visitors.find_by_key(post.first("key"))
         if visitor is None:
@@ -276,7 +173,7 @@ class AskPages:
         return responses.see_other(self._visitors.link(ask.id, visitor))
 
     async def _act(
-        self, visit: _Visit, person: Person, post: Post, action: ResolvedAction
+        self, visit: Visit, person: Person, post: Post, action: ResolvedAction
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and succeeds both times.
         delivery = f"{NAME}:{visit.ask_id}:{post.digest_by(person)}"
@@ -304,7 +201,7 @@ class AskPages:
             )
         return await self._rejected(visit, post, result)
 
-    async def _after(self, visit: _Visit, ask: Ask, post: Post) -> str:
+    async def _after(self, visit: Visit, ask: Ask, post: Post) -> str:
         """Return the address that follows an action: in an inbox, the next ask is open as soon as one is done."""
         if "listed" not in post.fields or visit.home is None or visit.person is None:
             return visit.here
@@ -316,7 +213,7 @@ class AskPages:
         following = next(later, left[0] if left else None)
         return visit.home if following is None else f"{visit.home}?open={following.id}"
 
-    async def _rejected(self, visit: _Visit, post: Post, rejected: Rejected) -> web.StreamResponse:
+    async def _rejected(self, visit: Visit, post: Post, rejected: Rejected) -> web.StreamResponse:
         ask = rejected.ask
         if ask is None:
             return self._missing(visit)
@@ -336,7 +233,7 @@ class AskPages:
 
     async def _ask_page(
         self,
-        visit: _Visit,
+        visit: Visit,
         ask: Ask,
         status: int = 200,
         *,
@@ -371,7 +268,7 @@ class AskPages:
         return responses.page_response(body, status)
 
     async def _article(
-        self, visit: _Visit, ask: Ask, page: AskPage, key_error: str | None = None
+        self, visit: Visit, ask: Ask, page: AskPage, key_error: str | None = None
     ) -> dict[str, Any]:
         """Return what the template of an ask needs, wherever it stands."""
         return {
@@ -393,7 +290,7 @@ class AskPages:
         """Return what the template of an ask needs within its visitor's inbox; None if they cannot read it there."""
         home = f"../inbox/{self._visitors.inbox_name(visitor)}"
         here = self._visitors.link(ask_id, visitor)
-        visit = _Visit(ask_id, here, visitor, home, self._site.service.people)
+        visit = Visit(ask_id, here, visitor, home, self._site.service.people)
         ask = await self._load(visit)
         # The id alone opens nothing: unlike a link's digest, it is not secret.
         if ask is None or not visit.is_theirs(ask):
@@ -406,16 +303,16 @@ class AskPages:
             "headline": None,
         }
 
-    async def _rendered(self, visit: _Visit, ask: Ask, **shown: Any) -> AskPage:
+    async def _rendered(self, visit: Visit, ask: Ask, **shown: Any) -> AskPage:
         """Render an ask for its visitor, in a thread if that may take long."""
         build_page = partial(
             render.ask_page, ask, self._site.labels, address=self._site.file_address, **shown
         )
         post = shown.get("post")
-        changes = post is not None and post.do in parse.CHANGES
+        changes = post is not None and post.do in CHANGES
         is_slow = changes or question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
-        if page.edit is not None and not self._may_change(visit, ask):
+        if page.edit is not None and not visit.may_change(ask, self._site.now()):
             page = replace(page, edit=None)
         if page.recipients is not None:
             people = people_to_choose(ask, visit.people) or ()
@@ -429,15 +326,7 @@ class AskPages:
             visit.without_refused(page, ask, self._site.labels) if visit.may_answer(ask) else page
         )
 
-    def _may_change(self, visit: _Visit, ask: Ask) -> bool:
-        """Whether the visitor may change the call that the ask is about, before they allow it."""
-        option = ask.question.sole_option(OptionKind.ALLOW_ONCE) if ask.question else None
-        if visit.person is None or option is None or not visit.may_answer(ask):
-            return False
-        action = AllowEdited(value=option.value, edited="{}")
-        return refuse_edit(ask, action, visit.person, self._site.now(), visit.people) is None
-
-    def _confirm(self, visit: _Visit, ask: Ask, post: Post) -> web.Response:
+    def _confirm(self, visit: Visit, ask: Ask, post: Post) -> web.Response:
         """Ask the person to confirm that the turn ends; the page carries what they entered."""
         fields = [(name, value) for name, values in post.fields.items() for value in values]
         return responses.page_response(
@@ -451,12 +340,12 @@ class AskPages:
             )
         )
 
-    def _missing(self, visit: _Visit) -> web.Response:
+    def _missing(self, visit: Visit) -> web.Response:
         return self._site.notice_page(
             404, self._site.labels.page_missing, root="../", home=visit.home
         )
 
-    async def _load(self, visit: _Visit) -> Ask | None:
+    async def _load(self, visit: Visit) -> Ask | None:
         """Load the ask of a page, if the visitor may read it.
 
         A link that only shows the ask ends some days after the ask.
@@ -469,7 +358,7 @@ class AskPages:
             ask = still  # nobody can see it elsewhere yet
         return ask if ask is not None and visit.may_read(ask) else None
 
-    async def _record(self, visit: _Visit, ask: Ask) -> Sequence[RecordLine]:
+    async def _record(self, visit: Visit, ask: Ask) -> Sequence[RecordLine]:
         """Return the record of an ask that has ended, for an identified visitor."""
         if ask.open or visit.visitor is None:
             return ()

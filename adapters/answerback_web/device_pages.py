@@ -20,7 +20,7 @@ from answerback.presentation.sign_in_text import (
     request_lines,
 )
 from answerback_web import render, responses
-from answerback_web.parse import Post
+from answerback_web.posts import Post
 from answerback_web.site import RemovableRow, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, VisitorPages, Visitors
 

@@ -26,7 +26,7 @@ from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.ask_page import AskPages
 from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox_view import GrantRow, SearchForm
-from answerback_web.parse import Post
+from answerback_web.posts import Post
 from answerback_web.push_pages import worker_name
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors

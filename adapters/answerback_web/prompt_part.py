@@ -21,10 +21,11 @@ from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.option_controls import OptionLimits
 from answerback.presentation.schema_words import describe_schema
 from answerback_base.sanitize import as_json, one_line, unseen, visible
-from answerback_web import form_inputs, limits, parse, question_context
+from answerback_web import form_inputs, limits, question_context
 from answerback_web.form_inputs import Choice, Input
-from answerback_web.parse import OTHER, PageAction, Post
 from answerback_web.pictures import NO_FILES, PageFiles
+from answerback_web.post_entries import added_row, parse_entries, row_keys
+from answerback_web.posts import OTHER, PageAction, Post, chosen_values
 
 OPTION_LIMITS: Final = OptionLimits(
     button=limits.BUTTON_LABEL, label=MAX_LABEL, description=MAX_TEXT
@@ -161,7 +162,7 @@ def _with_choices(
     many = question.answer_type is AnswerType.MULTI_SELECT
     shortcuts, is_one_click = _shortcuts(question), OPTION_LIMITS.is_one_click(question)
     if entered is not None:
-        chosen = set(parse.chosen_values(entered))
+        chosen = set(chosen_values(entered))
         other, other_chosen = entered.first("other"), OTHER in chosen
     else:
         # A button that answers is marked as chosen only if it was: the recommended one is marked as such.
@@ -249,15 +250,15 @@ def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: La
     entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
     inputs = field_inputs(fields, entries, labels, NO_LIMITS)
     if post:
-        entered = parse.parse_entries(post, fields)
-        added = parse.added_row(post)
+        entered = parse_entries(post, fields)
+        added = added_row(post)
         inputs = tuple(
             replace(
                 each, start=_with_added(each, entered[each.id], is_added=f"f{each.id}" == added)
             )
             for each in inputs
         )
-        keys = {f"f{i}": parse.row_keys(post, f"f{i}") for i in range(len(fields))}
+        keys = {f"f{i}": row_keys(post, f"f{i}") for i in range(len(fields))}
         return replace(part, inputs=form_inputs.inputs_of(inputs, labels, row_keys=keys))
     return replace(part, inputs=form_inputs.inputs_of(inputs, labels))
 

@@ -36,15 +36,15 @@ from answerback_web import (
     edit_part,
     form_inputs,
     limits,
-    parse,
     people_text,
     plan_comments,
     question_context,
 )
 from answerback_web.edit_part import EditPart
 from answerback_web.form_inputs import Input
-from answerback_web.parse import PageAction, Post, parse_entries
 from answerback_web.pictures import NO_FILES, PageFiles, page_files
+from answerback_web.post_entries import filled_row_keys, parse_entries
+from answerback_web.posts import CHANGES, PageAction, Post
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
 
 _MAX_FORMATTED: Final = 10_000
@@ -399,7 +399,7 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
         return "reply"
     if do in {PageAction.ASK_BACK, PageAction.HAND_OVER, PageAction.GRANT}:
         return do.value
-    if do in parse.CHANGES:
+    if do in CHANGES:
         return pointer[1:] if edit_form.is_input(pointer[1:]) else "edit"
     if prompt is None or do is not PageAction.ANSWER:
         return None
@@ -426,7 +426,7 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
 def _target_in_rows(rest: str, name: str, field: Field, post: Post) -> str:
     """Return the id of the input in a row, or else of all rows, that the rest of a pointer leads to."""
     _, number, *within = rest.split("/", 2) if rest else ("", "")
-    keys = parse.filled_row_keys(post, name, field)
+    keys = filled_row_keys(post, name, field)
     column = field_index(field.columns, f"/{within[0]}") if within else None
     if column is None or not number.isdecimal() or int(number) >= len(keys):
         return name

@@ -24,10 +24,10 @@ from answerback.http.request_body import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
-from answerback_web import limits, page_access, parse, responses
+from answerback_web import limits, page_access, responses
 from answerback_web.page_access import PageLinks
 from answerback_web.page_proof import PageProofs
-from answerback_web.parse import Post
+from answerback_web.posts import Post, parse_post
 from answerback_web.sealed_requests import FORM, WatchAddresses
 
 NAME: Final = "web"
@@ -126,7 +126,7 @@ class Site:
         body = request[FORM] if FORM in request else await self.bodies.read(request)
         if isinstance(body, web.Response) and body.status != 413:
             return body
-        post = parse.parse_post(body) if isinstance(body, bytes) else None
+        post = parse_post(body) if isinstance(body, bytes) else None
         if post is None:
             return self.notice_page(413, self.labels.page_too_large, root=root, home=home)
         headers = request.headers

@@ -16,7 +16,7 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolder, KeyHolderSource, holder_of
 from answerback_web import responses
 from answerback_web.page_access import LinkTarget, PageLinks
-from answerback_web.parse import Post
+from answerback_web.posts import Post
 from answerback_web.proxy_identity import TrustedProxies
 from answerback_web.site import Site
 

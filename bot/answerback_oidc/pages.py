@@ -21,7 +21,7 @@ from answerback_oidc.provider import ProviderError
 from answerback_oidc.tokens import TokenRefusedError
 from answerback_web import render, responses
 from answerback_web.extension_pages import ExtensionPages, PageLink
-from answerback_web.parse import Post
+from answerback_web.posts import Post
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 

@@ -23,7 +23,7 @@ ADAPTERS = (
     ),
     # A changed call is allowed only as its person has read it.
     Mutant(
-        "adapters/answerback_web/parse.py",
+        "adapters/answerback_web/edit_post.py",
         "post.do is PageAction.CHANGE or not chosen or not has_read",
         "post.do is PageAction.CHANGE or not chosen",
         ("tests/unit/adapters/web/test_changed_calls.py",),

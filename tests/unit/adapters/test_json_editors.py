@@ -15,7 +15,7 @@ from answerback_discord import form_inputs as discord
 from answerback_slack import form_inputs as slack
 from answerback_telegram import option_controls as telegram
 from answerback_web import parse
-from answerback_web.parse import InvalidPost
+from answerback_web.posts import InvalidPost
 from tests.unit.adapters.all_surfaces import LABELS, asked
 from tests.unit.adapters.web.test_render_and_parse import sent, shown
 

@@ -15,8 +15,8 @@ from answerback.core.edited_call import EditedCall, digest_of
 from answerback.core.editing import AllowEdited
 from answerback.core.labels import Labels
 from answerback.dialects.approvals import edits
-from answerback_web import parse, render
-from answerback_web.parse import ChangedCall, InvalidPost, Post
+from answerback_web import parse, posts, render
+from answerback_web.posts import ChangedCall, InvalidPost, Post
 from tests.unit.bot.dialect_support import act, ask_from_call
 
 pytestmark = pytest.mark.rule("WEB-28")
@@ -36,7 +36,7 @@ def editable(**placed: Any) -> Ask:
 
 def post(do: str, **fields: str) -> Post:
     sent = {"do": do, "at": "0", "revision": "1", "e0": "make all", "e1": "5", **fields}
-    parsed = parse.parse_post(urlencode(sent).encode())
+    parsed = posts.parse_post(urlencode(sent).encode())
     assert parsed is not None
     return parsed
 

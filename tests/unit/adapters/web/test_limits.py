@@ -21,7 +21,7 @@ from answerback.ports.push import PushRules
 from answerback_web import (
     history_filters,
     inbox_view,
-    parse,
+    posts,
     prompt_part,
     push_text,
     question_context,
@@ -196,7 +196,7 @@ def test_a_long_context_is_rendered_on_a_thread() -> None:
 @edge("MAX_POST_FIELDS")
 def test_the_fields_of_a_post() -> None:
     for count, taken in ((5_000, True), (5_001, False)):
-        assert (parse.parse_post(b"&".join([b"choice=1"] * count)) is not None) == taken
+        assert (posts.parse_post(b"&".join([b"choice=1"] * count)) is not None) == taken
 
 
 def assert_most_bytes(bodies: BodyReader, most: int) -> None:

@@ -13,9 +13,9 @@ from answerback.core.actions import Answer, EndTurn, Object, Other, Reply
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.labels import Labels
-from answerback_web import parse, render
-from answerback_web.parse import ConfirmEndTurn, InvalidPost, Post
+from answerback_web import parse, posts, render
 from answerback_web.plan_comments import comments_of, with_comments
+from answerback_web.posts import ConfirmEndTurn, InvalidPost, Post
 from tests.unit.adapters.web.test_render_and_parse import ask_of
 
 pytestmark = pytest.mark.rule("WEB-27")
@@ -43,7 +43,7 @@ def plan(**more: Any) -> Ask:
 
 def post(do: str, **fields: str) -> Post:
     sent = {"do": do, "at": "0", "revision": "1", "comments": COMMENTS, **fields}
-    parsed = parse.parse_post(urlencode(sent).encode())
+    parsed = posts.parse_post(urlencode(sent).encode())
     assert parsed is not None
     return parsed
 

@@ -32,9 +32,9 @@ from answerback_base.headline_text import MAX_HEADLINE
 from answerback_base.sanitize import visible
 from answerback_base.strict_json import pretty_json
 from answerback_testing import strategies
-from answerback_web import inbox_view, parse, render, responses
+from answerback_web import inbox_view, parse, posts, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
-from answerback_web.parse import (
+from answerback_web.posts import (
     ChangedCall,
     ChangedRows,
     ConfirmEndTurn,
@@ -84,7 +84,7 @@ def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post
     pairs = [(name, value) for name, value in page.fields if name not in entered]
     for name, value in entered.items():
         pairs += [(name, v) for v in ([value] if isinstance(value, str) else value)]
-    post = parse.parse_post(urlencode([*pairs, ("do", do)]).encode())
+    post = posts.parse_post(urlencode([*pairs, ("do", do)]).encode())
     assert post is not None
     return post
 
@@ -167,7 +167,7 @@ def test_a_page_shown_again_keeps_what_was_entered(form: Form, data: st.DataObje
 
 @given(strategies.forms(most=3), st.binary(max_size=300))
 def test_no_post_breaks_the_page(form: Form, body: bytes) -> None:
-    post = parse.parse_post(body)
+    post = posts.parse_post(body)
     if post is not None:
         meaning = parse.interpret_post(post, ask_of(form), LABELS)
         problems = meaning.problems if isinstance(meaning, InvalidPost) else ()
@@ -179,7 +179,7 @@ FIELDS = st.sampled_from(
 )
 VALUES = st.sampled_from(
     [
-        *parse.PageAction,
+        *posts.PageAction,
         "edit:0",
         "edit:9",
         "add_row:f0",
@@ -199,7 +199,7 @@ VALUES = st.sampled_from(
 def test_no_combination_of_our_own_fields_breaks_it(
     form: Form, pairs: list[tuple[str, str]]
 ) -> None:
-    post = parse.parse_post(urlencode(pairs).encode())
+    post = posts.parse_post(urlencode(pairs).encode())
     assert post is not None
     meaning = parse.interpret_post(post, ask_of(form), LABELS)
     if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost | ChangedRows | ChangedCall):
@@ -212,19 +212,19 @@ def test_no_combination_of_our_own_fields_breaks_it(
 
 
 def test_a_post_keeps_every_value_and_identical_posts_have_the_same_digest() -> None:
-    post = parse.parse_post(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
+    post = posts.parse_post(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
     assert post is not None
     assert post.all_values("choice") == ("1", "2")
     assert (post.first("text"), post.first("empty"), post.first("gone")) == ("a\nb", "", "")
-    assert (post.revision, post.do) == (7, parse.PageAction.EDIT)
-    assert post == parse.parse_post(
+    assert (post.revision, post.do) == (7, posts.PageAction.EDIT)
+    assert post == posts.parse_post(
         b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7"
     )
 
 
 @pytest.mark.parametrize("revision", ["", "x", "-1", "٣", "1" * 30])
 def test_an_invalid_revision_counts_as_zero(revision: str) -> None:
-    post = parse.parse_post(urlencode({"revision": revision}).encode())
+    post = posts.parse_post(urlencode({"revision": revision}).encode())
     assert post is not None
     assert post.revision == 0
 
@@ -242,7 +242,7 @@ def test_other_text_is_sent_with_the_ticked_options(beside: bool) -> None:
     post = sent(page, choice=["1", "0", "other"], other="mine")
     assert parse.interpret_post(post, ask, LABELS) == Other(text="mine", value=["a", "b"])
     post = sent(page, choice=["9", "other"], other="mine")
-    assert isinstance(parse.interpret_post(post, ask, LABELS), parse.InvalidPost)
+    assert isinstance(parse.interpret_post(post, ask, LABELS), posts.InvalidPost)
     post = sent(page, choice=[], other="mine")
     assert parse.interpret_post(post, ask, LABELS) == Other(text="mine", value=[])
 
@@ -253,7 +253,7 @@ def test_other_text_that_is_not_ticked_is_not_silently_dropped() -> None:
     question = Question(id="q", text="?", answer_type=several, options=options, other=True)
     ask = ask_of(Form(questions=(question,)))
     wrong = parse.interpret_post(sent(shown(ask), choice=["0"], other="mine"), ask, LABELS)
-    assert isinstance(wrong, parse.InvalidPost)
+    assert isinstance(wrong, posts.InvalidPost)
     assert [problem.pointer for problem in wrong.problems] == ["/text"]
     assert LABELS.other in wrong.problems[0].message
 

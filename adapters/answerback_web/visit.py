@@ -1,0 +1,127 @@
+"""A visit to the page of an ask: who looks at it, and what they may read and do there. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from answerback.core.ask import ANYONE, Ask
+from answerback.core.confirmer_copies import is_account_elsewhere
+from answerback.core.editing import AllowEdited, refuse_edit
+from answerback.core.form import OptionKind
+from answerback.core.labels import Labels
+from answerback.core.people import People
+from answerback.core.person import AuthMethod, Person
+from answerback.core.view import Control
+from answerback.ports.surface import Actor
+from answerback.presentation import attribution
+from answerback.presentation.responders import has_done_their_part, missing_groups
+from answerback_base.sanitize import one_line
+from answerback_web.render import AskPage, Summary
+from answerback_web.site import NAME
+from answerback_web.visitors import Visitor
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A visit to the page of an ask: who came by which address, and what they may do there."""
+
+    ask_id: str
+    here: str
+    """The last part of the page's address."""
+    visitor: Visitor | None
+    """Who may answer here; None: nobody, so the page only shows the ask."""
+    home: str | None
+    """The address of that person's inbox; None if they have none on this listener."""
+    people: People
+    """Tells which ids the visitor has on other surfaces."""
+
+    @property
+    def person(self) -> Person | None:
+        """The visitor as a person who may act."""
+        return self.visitor.person if self.visitor else None
+
+    def may_answer(self, ask: Ask) -> bool:
+        """Whether the visitor may answer, or do anything else that is left to be done."""
+        return self._is_among(ask.actors, ask) or (ask.confirming and self._is_elsewhere(ask))
+
+    def _is_elsewhere(self, ask: Ask) -> bool:
+        """Whether the visitor is one of those who may confirm and have no account where the ask is shown."""
+        if self.person is None or not ask.placement.confirmers_elsewhere:
+            return False
+        return is_account_elsewhere(ask, self.people.accounts_of(self.person))
+
+    def is_theirs(self, ask: Ask) -> bool:
+        """Whether the ask stands in the visitor's inbox, or would if it had not ended."""
+        if self.visitor is not None and self.visitor.is_operator:
+            return True
+        is_named = self._is_among(ask.participants, ask) or self._is_elsewhere(ask)
+        return is_named or self.may_answer(ask)
+
+    def _waiting_summary(self, summary: Summary, ask: Ask, labels: Labels) -> Summary:
+        """Return the heading for who cannot confirm: for whom they wait, as far as those are named."""
+        surface, answerers = ask.placement.destination.surface, ask.walk.answerers
+        named = [
+            attribution.responder_name(surface, each)
+            for each in ask.waits_for
+            if each != ANYONE
+            and not any(
+                self.people.is_same(Person(surface=surface, user_id=each), one) for one in answerers
+            )
+        ]
+        names = ", ".join(one_line(each) for each in named if each is not None)
+        text = f"{summary.text} {labels.confirm_by.format(who=names)}" if names else summary.text
+        return Summary(labels.confirm_waiting, text)
+
+    def without_refused(self, page: AskPage, ask: Ask, labels: Labels) -> AskPage:
+        """Return a page without the controls that could only refuse this visitor."""
+        person, people = self.person, self.people
+        if person is None or not ask.confirming:
+            return page
+        is_asked = self._is_among(ask.waits_for, ask) or self._is_elsewhere(ask)
+        is_nobody = person.known is AuthMethod.KEY or not is_asked
+        refused = {
+            Control.CONFIRM: is_nobody or has_done_their_part(ask, person, people),
+            Control.BACK: not any(people.is_same(person, each) for each in ask.walk.answerers),
+        }
+        if refused[Control.CONFIRM] and page.summary is not None:
+            summary = self._waiting_summary(page.summary, ask, labels)
+            page = replace(page, summary=summary, title=summary.title)
+        return replace(
+            page,
+            controls=page.controls - {each for each, is_refused in refused.items() if is_refused},
+            recipients=page.recipients if self._is_among(ask.placement.responders, ask) else None,
+        )
+
+    def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
+        """Whether names include the visitor: the web has no groups, and other surfaces know theirs."""
+        if self.person is None or (ids := self._ids(ask)) == ():
+            return False
+        actor = Actor(self.person, all_groups=ids is None, ids=ids)
+        return missing_groups(names, actor) != frozenset()
+
+    def may_read(self, ask: Ask) -> bool:
+        """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
+        may answer or confirm them."""
+        if ask.placement.destination.surface == NAME:
+            return True
+        if self._is_elsewhere(ask):
+            return True
+        ids = self._ids(ask) or ()
+        is_named = any(each in ids or (ids and each.startswith("@")) for each in ask.participants)
+        return is_named or (self.visitor is not None and self.visitor.is_operator)
+
+    def _ids(self, ask: Ask) -> tuple[str, ...] | None:
+        """Return the visitor's ids where an ask is shown; None if that is here."""
+        if (person := self.person) is None:
+            return ()
+        if ask.placement.destination.surface == person.surface:
+            return None
+        return self.people.ids_of(person, ask.placement.destination.surface)
+
+    def may_change(self, ask: Ask, at: float) -> bool:
+        """Whether the visitor may change the call that the ask is about, before they allow it."""
+        option = ask.question.sole_option(OptionKind.ALLOW_ONCE) if ask.question else None
+        if self.person is None or option is None or not self.may_answer(ask):
+            return False
+        action = AllowEdited(value=option.value, edited="{}")
+        return refuse_edit(ask, action, self.person, at, self.people) is None
