@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 from answerback_base import strict_json
@@ -79,7 +79,7 @@ def _are(before: str, after: str, opening: str) -> bool:
 class _Number(NamedTuple):
     """A number: never equal to true, nor to a text."""
 
-    value: Decimal
+    value: Decimal | str
 
 
 def _exact(text: str) -> object:
@@ -87,4 +87,7 @@ def _exact(text: str) -> object:
 
 
 def _number(digits: str) -> _Number:
-    return _Number(Decimal(digits))
+    try:
+        return _Number(Decimal(digits))
+    except InvalidOperation:  # an exponent beyond all that decimals can hold, such as 0e99999999999999999999
+        return _Number(digits)

@@ -56,3 +56,13 @@ def test_changes_are_named_down_to_the_members_of_objects() -> None:
         Change(("d",), "[1]", "[1, 2]"),
         Change(("e",), None, "{}"),
     ]
+
+
+@pytest.mark.parametrize(
+    "number", ["0e99999999999999999999", f"1e-{'9' * 5_000}"], ids=["zero", "tiny"]
+)
+def test_a_number_that_no_decimal_can_hold_is_kept_as_it_is_written(number: str) -> None:
+    assert merge(f'{{"a": {number}, "b": 1}}', f'{{"a": {number}, "b": 2}}') == (
+        f'{{"a": {number}, "b": 2}}'
+    )
+    assert not is_same(number, "1")
