@@ -34,8 +34,7 @@ from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
 if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkedAccounts
-    from answerback.ports.agent_tokens import AgentSignIns
+    from answerback.ports.teams import AgentSignIns, LinkedAccounts
 
 
 _NO_PAGES: Final = ("/a/{link}/{rest:.*}", "/inbox", "/inbox/", "/inbox/{name}/{rest:.*}")
@@ -178,8 +177,7 @@ class WebSurface:
             web.get("/inbox/{name}/history", inbox.history),
             web.get("/inbox/{name}/manifest.json", partial(manifest, visitors)),
             *(PushPages(site, visitors, self._devices).routes() if self._devices else ()),
-            *self._device_routes(site, visitors),
-            *self._account_routes(site, visitors),
+            *self._team_routes(site, visitors),
             *(route for each in self._extensions for route in each.routes(site, visitors)),
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),
@@ -204,16 +202,11 @@ class WebSurface:
         key = secrets.token_bytes(32) if visitors.operators else self._site.access.secret
         return Tickets(key, self._site.now)
 
-    def _device_routes(self, site: Site, visitors: Visitors) -> list[web.RouteDef]:
-        if self._sign_ins is None:
+    def _team_routes(self, site: Site, visitors: Visitors) -> list[web.RouteDef]:
+        if self._sign_ins is None and self._links is None:
             return []
-        from answerback_web.device_pages import DevicePages  # most services have none
+        from answerback_web.team_pages import AccountPages, DevicePages  # most services have none
 
-        return DevicePages(site, visitors, self._sign_ins).routes()
-
-    def _account_routes(self, site: Site, visitors: Visitors) -> list[web.RouteDef]:
-        if self._links is None:
-            return []
-        from answerback_web.account_pages import AccountPages  # only where accounts can be linked
-
-        return AccountPages(site, visitors, self._links).routes()
+        agents = DevicePages(site, visitors, self._sign_ins).routes() if self._sign_ins else []
+        accounts = AccountPages(site, visitors, self._links).routes() if self._links else []
+        return [*agents, *accounts]

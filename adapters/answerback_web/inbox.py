@@ -32,8 +32,7 @@ from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 if TYPE_CHECKING:
-    from answerback.ports.account_links import LinkedAccounts
-    from answerback.ports.agent_tokens import AgentSignIns
+    from answerback.ports.teams import AgentSignIns, LinkedAccounts
 
 logger = logging.getLogger(__name__)
 

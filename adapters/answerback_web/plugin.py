@@ -168,9 +168,8 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
-        from answerback.ports.account_links import LinkedAccounts
-        from answerback.ports.agent_tokens import AgentSignIns
         from answerback.ports.push import PushDevices
+        from answerback.ports.teams import AgentSignIns, LinkedAccounts
         from answerback_web.adapter import WebSurface
         from answerback_web.extension_pages import ExtensionPages
         from answerback_web.proxy_identity import TrustedProxies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from aiohttp import web
 
@@ -131,18 +131,29 @@ Handler: TypeAlias = Callable[[web.Request, Visitor], Awaitable[web.StreamRespon
 class VisitorPages:
     """The handlers of pages that belong to one visitor, below their inbox, on one listener."""
 
+    door: ClassVar[str] = ""
+    """Where a key is entered, from the service's root."""
+
     def __init__(self, site: Site, visitors: Visitors) -> None:
         self._site = site
         self._visitors = visitors
 
     def _for_visitor(self, handler: Handler) -> responses.Handler:
         async def handle(request: web.Request) -> web.StreamResponse:
+            visitor = await self._visitors.find_by_inbox(request)
+            if visitor is None:
+                return await self._unknown_page(request)
+            mark_request_verified(request)
+            return await handler(request, visitor)
+
+        return self._or_notice(handle)
+
+    def _or_notice(self, handler: responses.Handler) -> responses.Handler:
+        """Return a handler that says so if the database fails."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
             try:
-                visitor = await self._visitors.find_by_inbox(request)
-                if visitor is None:
-                    return await self._unknown_page(request)
-                mark_request_verified(request)
-                return await handler(request, visitor)
+                return await handler(request)
             except StoreError:
                 logger.exception("A page of a visitor failed", extra={"action": "page"})
                 unavailable, root = self._site.labels.unavailable, responses.root_from(request)
@@ -156,7 +167,7 @@ class VisitorPages:
             raise web.HTTPNotFound(headers=responses.HEADERS)
         root = responses.root_from(request)
         error = self._visitors.why_unknown(request)
-        return self._site.door_page(403, root=root, here=root, error=error)
+        return self._site.door_page(403, root=root, here=root + self.door, error=error)
 
     async def _read(
         self, request: web.Request, visitor: Visitor, home: str | None = None

@@ -21,11 +21,11 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.people import AccountLink, People, account_id
 from answerback.core.person import AuthMethod, Person
-from answerback.ports.account_links import LinkedAccounts, StartedLink
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
+from answerback.ports.teams import LinkedAccounts, StartedLink
 from answerback_base.visible_text import one_line
 from answerback_teams.typed_codes import CodeGuesses, GuessLimit, WrongCode, new_code, read_code
 
@@ -107,28 +107,28 @@ class AccountLinks(LinkedAccounts):
         await self.refresh()
         if self._people.name_of(by) is not None:
             return False
-        stored = await self._store.links.list()
+        stored = await self._store.teams.list_links()
         old = next((each for each in stored if each.id == account_id(by)), None)
         # Another process, or another page in this one, may have linked it since.
         if old is not None and old.ended_at is None and (await self._validity())(old):
             await self.refresh()
             return False
         new = AccountLink(account=by, page=page, credential=credential, at=self._clock.now())
-        saved = await self._store.links.save(new.renewed(old))
+        saved = await self._store.teams.save_link(new.renewed(old))
         if saved:
             await self._record("account_linked", page, by, page)
         await self.refresh()
         return saved
 
     async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
-        found = await self._store.links.list()
+        found = await self._store.teams.list_links()
         live = [each for each in found if each.ended_at is None]
         return [each for each in live if page is None or self._people.is_same(each.page, page)]
 
     async def remove(self, account: str, by: Person, page: Person | None) -> bool:
         for link in await self.list_of(page):
             if link.id == account:
-                removed = await self._store.links.save(link.ended(self._clock.now(), by))
+                removed = await self._store.teams.save_link(link.ended(self._clock.now(), by))
                 if removed:
                     await self._record("account_unlinked", link.page, link.account, by)
                 await self.refresh()
@@ -195,7 +195,7 @@ class AccountLinks(LinkedAccounts):
 
     async def refresh(self) -> None:
         """Bring the directory of people up to date."""
-        links = await self._store.links.list()
+        links = await self._store.teams.list_links()
         self._people.update_links(links, await self._validity())
 
     async def _validity(self) -> Callable[[AccountLink], bool]:

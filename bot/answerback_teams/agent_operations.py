@@ -7,8 +7,8 @@ from aiohttp import web
 from answerback.api.operation import json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
-from answerback.ports.agent_tokens import AgentSignIns, AgentToken
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get
+from answerback.ports.teams import AgentSignIns, AgentToken
 from answerback.service.people_wire import PersonBody, Timestamp, iso
 
 

@@ -12,8 +12,8 @@ from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.people import CODE_SECONDS, AccountLink, account_id
 from answerback.core.person import Person
-from answerback.ports.account_links import LinkedAccounts, StartedLink
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get, post
+from answerback.ports.teams import LinkedAccounts, StartedLink
 from answerback.service.people_wire import PersonBody, Timestamp, iso, person_body
 
 

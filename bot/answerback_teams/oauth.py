@@ -19,9 +19,9 @@ from answerback.core.errors import StoreError
 from answerback.http.client_address import Network, client_address, scheme_of
 from answerback.http.request_body import BodyError, receive_body
 from answerback.http.request_rates import RequestRates
-from answerback.ports.agent_tokens import AskingProgram
 from answerback.ports.clock import Clock
 from answerback.ports.extension import RunToCompletion
+from answerback.ports.teams import AskingProgram
 from answerback_teams.sign_ins import CODE_SECONDS, INTERVAL, PollError, SignIns
 
 logger = logging.getLogger(__name__)

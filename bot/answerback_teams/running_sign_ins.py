@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 
 from aiohttp import web
 
-from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, KnownAgent, Running, ServiceParts
+from answerback.ports.teams import RulesInForce
 from answerback_teams.oauth import OAuthEndpoints
 from answerback_teams.onboarding_rules import build_rules
 from answerback_teams.sign_in_commands import sign_in_commands

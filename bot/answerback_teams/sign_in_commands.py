@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.labels import Labels
-from answerback.ports.agent_tokens import AgentSignIns, SignIn, SignInRefusal, SignInState
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
+from answerback.ports.teams import AgentSignIns, SignIn, SignInRefusal, SignInState
 from answerback.presentation.sign_in_text import (
     agent_row,
     decided_text,

@@ -17,7 +17,12 @@ from typing import Final
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.http.client_address import ClientAddress
-from answerback.ports.agent_tokens import (
+from answerback.ports.clock import MIN_CLOCK_STEP, Clock
+from answerback.ports.extension import KnownAgent
+from answerback.ports.person_key import hash_of, new_token
+from answerback.ports.store import Store
+from answerback.ports.surface import Surface
+from answerback.ports.teams import (
     AgentSignIns,
     AgentToken,
     AskingProgram,
@@ -29,11 +34,6 @@ from answerback.ports.agent_tokens import (
     WaitingRoom,
     account_of,
 )
-from answerback.ports.clock import MIN_CLOCK_STEP, Clock
-from answerback.ports.extension import KnownAgent
-from answerback.ports.person_key import hash_of, new_token
-from answerback.ports.store import Store
-from answerback.ports.surface import Surface
 from answerback.service.grants import CredentialOf
 from answerback.service.inbox import find_groups_among
 from answerback_teams.onboarding_rules import FindGroups, may_own
@@ -130,7 +130,7 @@ class SignIns(AgentSignIns):
         credential_of: CredentialOf,
         is_taken: Callable[[str], bool],
     ) -> None:
-        self._tokens, self._clock = store.agent_tokens, clock
+        self._store, self._clock = store.teams, clock
         self._in_force = in_force
         self._people, self._surfaces = people, surfaces
         self._credential_of = credential_of
@@ -156,12 +156,12 @@ class SignIns(AgentSignIns):
         )
         source = ClientAddress(asked_by.address, asked_by.is_reported).source
         room = WaitingRoom(MAX_WAITING, MAX_WAITING_PER_ADDRESS, FEW_WAITING)
-        stored = await self._tokens.add_sign_in(new, source, room)
+        stored = await self._store.add_sign_in(new, source, room)
         return codes if stored else None
 
     async def poll(self, device_code: str) -> Issued | PollError:
         """Return the token if a person has approved the sign-in, once; else why there is none."""
-        sign_in, now = await self._tokens.find_sign_in(_device_hash(device_code)), self._clock.now()
+        sign_in, now = await self._store.find_sign_in(_device_hash(device_code)), self._clock.now()
         if sign_in is None:
             return PollError.INVALID_GRANT
         if not self._is_valid(sign_in):
@@ -172,7 +172,7 @@ class SignIns(AgentSignIns):
         is_early = polled_at is not None and now - polled_at < sign_in.interval - _JITTER
         interval = min(sign_in.interval + INTERVAL, _MAX_INTERVAL) if is_early else sign_in.interval
         polled = replace(sign_in, polled_at=now, interval=interval)
-        is_sole = await self._tokens.replace_sign_in(sign_in, polled)
+        is_sole = await self._store.replace_sign_in(sign_in, polled)
         if is_early or not is_sole:
             return PollError.SLOW_DOWN if is_early else PollError.AUTHORIZATION_PENDING
         if polled.state is SignInState.PENDING:
@@ -192,7 +192,7 @@ class SignIns(AgentSignIns):
             at=self._clock.now(),
             until=self._clock.now() + rules.days * 86_400,
         )
-        redeemed = await self._tokens.redeem(
+        redeemed = await self._store.redeem(
             approved, agent, self._accounts(owner), rules.agents_per_person
         )
         if redeemed is not Redeemed.ISSUED:
@@ -260,7 +260,7 @@ class SignIns(AgentSignIns):
             if found.state is not SignInState.PENDING or not is_shown:
                 break
             changed = change(found)
-            if await self._tokens.replace_sign_in(found, changed):
+            if await self._store.replace_sign_in(found, changed):
                 return changed
             found = await self._find(found.id)
         return SignInRefusal.UNKNOWN
@@ -268,7 +268,7 @@ class SignIns(AgentSignIns):
     async def _find(self, key: str) -> SignIn | None:
         """Return the sign-in with this id or code, unless it has expired."""
         is_id = key.startswith(_ID)
-        found = await self._tokens.find_sign_in(key if is_id else _user_hash(key))
+        found = await self._store.find_sign_in(key if is_id else _user_hash(key))
         return found if found is not None and self._is_valid(found) else None
 
     def is_open(self) -> bool:
@@ -278,7 +278,7 @@ class SignIns(AgentSignIns):
         return self._in_force.rules.days, self._in_force.rules.route
 
     async def list_for(self, person: Person | None) -> Sequence[AgentToken]:
-        found, now = await self._tokens.list(), self._clock.now()
+        found, now = await self._store.list_tokens(), self._clock.now()
         return [
             each
             for each in found
@@ -287,7 +287,7 @@ class SignIns(AgentSignIns):
 
     async def remove(self, name: str, person: Person | None) -> bool:
         theirs = {each.name for each in await self.list_for(person)}
-        removed = name in theirs and await self._tokens.remove(name)
+        removed = name in theirs and await self._store.remove_token(name)
         if removed:
             by = "operator" if person is None else account_of(person)
             logger.info(
@@ -300,7 +300,7 @@ class SignIns(AgentSignIns):
 
     async def find_agent(self, token: str) -> KnownAgent | None:
         """Return the agent that has this token, if that is valid and its owner may still have agents."""
-        found, rules = await self._tokens.find(hash_of(token)), self._in_force.rules
+        found, rules = await self._store.find_token(hash_of(token)), self._in_force.rules
         if found is None or self._clock.now() >= found.until:
             return None
         if not await self._is_still_allowed(found.owner, found.credential):

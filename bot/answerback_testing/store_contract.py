@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from answerback.ports.store import Store
-from answerback_testing.store_agent_tokens import AgentTokensContract
 from answerback_testing.store_asks import AsksContract
 from answerback_testing.store_changes import ChangesContract
 from answerback_testing.store_claims import ClaimsContract
@@ -21,7 +20,6 @@ from answerback_testing.store_files import FilesContract
 from answerback_testing.store_grants import GrantsContract
 from answerback_testing.store_late_answers import LateAnswersContract
 from answerback_testing.store_limits import AskLimitsContract
-from answerback_testing.store_links import LinksContract
 from answerback_testing.store_lists import ListsContract
 from answerback_testing.store_maintenance import MaintenanceContract
 from answerback_testing.store_places import PlacesContract
@@ -29,6 +27,7 @@ from answerback_testing.store_push import PushContract
 from answerback_testing.store_receipts import ReceiptsContract
 from answerback_testing.store_rows import RowsContract
 from answerback_testing.store_search import SearchContract
+from answerback_testing.store_teams import TeamsContract
 
 
 class StoreContract(
@@ -46,8 +45,7 @@ class StoreContract(
     RowsContract,
     FilesContract,
     GrantsContract,
-    AgentTokensContract,
-    LinksContract,
+    TeamsContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

@@ -10,8 +10,6 @@ from pydantic import JsonValue
 from answerback.ports.claims import RemoteChanges
 from answerback.ports.store import Drafts, Store
 from answerback_storage import rows
-from answerback_storage.account_links import SqlAccountLinks
-from answerback_storage.agent_tokens import SqlAgentTokens
 from answerback_storage.erasure import SqlErasure
 from answerback_storage.extension_rows import SqlExtensionRows
 from answerback_storage.files import SqlFiles
@@ -20,6 +18,7 @@ from answerback_storage.late_answers import SqlLateAnswers
 from answerback_storage.push_subscriptions import SqlPushSubscriptions
 from answerback_storage.receipts import SqlReceipts
 from answerback_storage.sql_database import Part, SqlDatabase, placeholders
+from answerback_storage.teams import SqlTeams
 
 
 class SqlStore(Store):
@@ -32,8 +31,7 @@ class SqlStore(Store):
         self.late_answers = SqlLateAnswers(db)
         self.rows = SqlExtensionRows(db)
         self.push = SqlPushSubscriptions(db)
-        self.agent_tokens = SqlAgentTokens(db)
-        self.links = SqlAccountLinks(db)
+        self.teams = SqlTeams(db)
         self.files = SqlFiles(db)
         self.erasure = SqlErasure(db, changes, self.files)
         self.drafts = SqlDrafts(db)

@@ -95,8 +95,8 @@ class Host:
     """Returns the time in seconds since the epoch."""
     additions: Mapping[str, object] = field(default_factory=dict)
     """What extensions add to this surface's pages, by their names: ``push`` is an `answerback.ports.push.PushDevices`,
-    ``sign_ins`` an `answerback.ports.agent_tokens.AgentSignIns`, ``account_links`` an
-    `answerback.ports.account_links.LinkedAccounts`."""
+    ``sign_ins`` an `answerback.ports.teams.AgentSignIns`, ``account_links`` an
+    `answerback.ports.teams.LinkedAccounts`."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None

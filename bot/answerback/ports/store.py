@@ -13,8 +13,6 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.grants import Grant, GrantChange
-from answerback.core.people import AccountLink
-from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.extension_rows import AskRow, NewRow, RowStore
 from answerback.ports.files import FileStore
@@ -38,6 +36,7 @@ from answerback.ports.store_values import (
     StoredEntry,
 )
 from answerback.ports.surface import Shown
+from answerback.ports.teams import TeamStore
 
 T = TypeVar("T")
 
@@ -250,16 +249,6 @@ class GrantStore(Protocol):
         """The newest grants, newest first."""
 
 
-class AccountLinkStore(Protocol):
-    """Accounts that people have linked to their pages, or had linked once; see `answerback.core.people.AccountLink`."""
-
-    async def save(self, link: AccountLink) -> bool:
-        """Store a link as the next revision of its account's; False if what is stored is not the one before."""
-
-    async def list(self) -> Sequence[AccountLink]:
-        """All links in the order of their accounts, including those that were removed."""
-
-
 class Maintenance(Protocol):
     """What is done from time to time."""
 
@@ -299,7 +288,6 @@ class Store(Protocol):
     record: Record
     receipts: ReceiptStore
     grants: GrantStore
-    links: AccountLinkStore
     late_answers: LateAnswerStore
     outbox: Outbox
     claims: Claims
@@ -310,7 +298,7 @@ class Store(Protocol):
     push: PushSubscriptions
     rows: RowStore
     files: FileStore
-    agent_tokens: AgentTokenStore
+    teams: TeamStore
     erasure: Erasure
     maintenance: Maintenance
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import AuthMethod, Person
-from answerback.ports.agent_tokens import (
+from answerback.ports.store_values import AskLimits
+from answerback.ports.teams import (
     AskingProgram,
     OnboardingRules,
     RulesInForce,
     SignIn,
     SignInState,
 )
-from answerback.ports.store_values import AskLimits
 from answerback_teams.sign_ins import (
     Codes,
     Issued,

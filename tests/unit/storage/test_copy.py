@@ -34,7 +34,6 @@ from answerback_storage import rows
 from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 from answerback_storage.store_copy import CopyEndpoint, TableDigest, copy, tables
 from answerback_testing.example_asks import new_ask
-from answerback_testing.store_agent_tokens import ANNS, approve, new_token
 from answerback_testing.store_examples import (
     answer_decision,
     delivery_result,
@@ -43,10 +42,10 @@ from answerback_testing.store_examples import (
     read_only_decision,
 )
 from answerback_testing.store_grants import new_grant
-from answerback_testing.store_links import new_link
 from answerback_testing.store_places import move_decision
 from answerback_testing.store_push import new_subscription
 from answerback_testing.store_receipts import end_with_receipt, take_lease
+from answerback_testing.store_teams import ANNS, approve, new_link, new_token
 from tests.postgres import store_at
 from tests.unit.bot.receipt_support import Signed
 
@@ -107,8 +106,8 @@ async def fill(store: Store) -> None:
     await store.record.add(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
     await store.secret("web")
     await store.push.save(replace(new_subscription(), device=ODD))
-    await store.agent_tokens.redeem(await approve(store), new_token(), ANNS, 9)
-    await store.links.save(new_link(ODD))
+    await store.teams.redeem(await approve(store), new_token(), ANNS, 9)
+    await store.teams.save_link(new_link(ODD))
     await store.rows.write(SAVE, [[ODD, ODD, 1.5]])
     file = AttachedFile(id="file_a", name=ODD, media_type="image/png", bytes=3, sha256="0" * 64)
     await store.files.begin(file.id, "", 1.0, 0)
@@ -131,7 +130,7 @@ async def holds_everything(store: Store) -> None:
     assert (await store.asks.change("ask_2", read_only_decision, delivery="Ev1"))[1]
     assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.drafts.get(ODD) == [ODD]
-    assert list(await store.links.list()) == [new_link(ODD)]
+    assert list(await store.teams.list_links()) == [new_link(ODD)]
     stored_file = await store.files.get("file_a")
     assert stored_file is not None
     assert (stored_file.file.name, stored_file.ask_id) == (ODD, "ask_12")

@@ -24,12 +24,11 @@ from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
-from answerback_testing.store_agent_tokens import ANNS, approve, new_token
 from answerback_testing.store_erasure import SECRET, answer_secretly, secret_ask
 from answerback_testing.store_examples import ANN, end_decision, new_delivery, receipt_row
 from answerback_testing.store_grants import end_with_grant, new_grant
-from answerback_testing.store_links import new_link
 from answerback_testing.store_push import new_subscription
+from answerback_testing.store_teams import ANNS, approve, new_link, new_token
 from tests.postgres import Server
 from tests.service_support import WAIT
 
@@ -213,10 +212,10 @@ async def test_the_planners_statistics_have_no_content(postgres_server: Server) 
             assert ended is not None
             receipt = NewReceipt("{}", f'{{"salt":"{SECRET}{number}"}}')
             await store.asks.create(ended._replace(ask_rows=(receipt_row(receipt),)), None)
-            await store.links.save(new_link(f"U{number}", replace(ANN, name=SECRET)))
+            await store.teams.save_link(new_link(f"U{number}", replace(ANN, name=SECRET)))
             await store.push.save(replace(new_subscription(number), device=SECRET))
             token = new_token(number, credential=SECRET)
-            await store.agent_tokens.redeem(await approve(store, number), token, ANNS, 99)
+            await store.teams.redeem(await approve(store, number), token, ANNS, 99)
         postgres_server.run("ANALYZE", database)
         kept = postgres_server.run(
             """SELECT tablename, attname FROM pg_stats

@@ -99,7 +99,7 @@ async def test_of_two_pages_that_confirm_an_account_at_once_one_is_told_that_it_
 ) -> None:
     for inbox in (ANNS, EVES):
         await type_code(up, inbox=inbox)
-    listing = up.service.store.links.list
+    listing = up.service.store.teams.list_links
     calls = 0
 
     async def list_late() -> Sequence[AccountLink]:
@@ -111,7 +111,7 @@ async def test_of_two_pages_that_confirm_an_account_at_once_one_is_told_that_it_
             assert await post(up, {"do": "link", "account": "chat:U012"}, ANNS) == 303
         return found
 
-    monkeypatch.setattr(up.service.store.links, "list", list_late)
+    monkeypatch.setattr(up.service.store.teams, "list_links", list_late)
     assert await post(up, {"do": "link", "account": "chat:U012"}, EVES) == 409
     assert up.service.people.name_of(IN_CHAT) == "web:ann"
 

@@ -16,8 +16,8 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod, Person
-from answerback.ports.agent_tokens import AskingProgram, OnboardingRules, RulesInForce
 from answerback.ports.person_key import KeyHolder, operator_holder
+from answerback.ports.teams import AskingProgram, OnboardingRules, RulesInForce
 from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.service import Service
 from answerback_storage.sqlite.store import SqliteStore
@@ -250,6 +250,6 @@ async def test_a_database_that_fails_is_said_so(rig: Rig, monkeypatch: pytest.Mo
     async def fail(*_: object) -> None:
         raise StoreError("disk")
 
-    monkeypatch.setattr(rig.store.agent_tokens, "list", fail)
+    monkeypatch.setattr(rig.store.teams, "list_tokens", fail)
     page = await rig.get(rig.inbox)
     assert (page.status, "cannot read its database" in page.text) == (503, True)

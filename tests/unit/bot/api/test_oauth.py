@@ -325,7 +325,7 @@ async def test_a_database_that_fails_is_said_so_and_costs_nothing(
 ) -> None:
     async with onboarding(serve) as api:
         begun = await begin(api)
-        tokens = api.running.service.store.agent_tokens
+        tokens = api.running.service.store.teams
 
         async def fail(*_: object) -> None:
             raise StoreError("disk")

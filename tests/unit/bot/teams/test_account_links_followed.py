@@ -40,7 +40,7 @@ async def test_links_that_cannot_be_read_are_reported_once_and_read_later(
 ) -> None:
     process, other, tries = Process(parts), Process(parts), 0
     await process.linked()
-    read = parts.store.links.list
+    read = parts.store.teams.list_links
 
     async def fails_twice() -> Sequence[AccountLink]:
         nonlocal tries
@@ -49,7 +49,7 @@ async def test_links_that_cannot_be_read_are_reported_once_and_read_later(
             raise StoreError("the disk is full")
         return await read()
 
-    monkeypatch.setattr(parts.store.links, "list", fails_twice)
+    monkeypatch.setattr(parts.store.teams, "list_links", fails_twice)
     following = asyncio.create_task(other.links.run())
 
     async def is_known() -> bool:

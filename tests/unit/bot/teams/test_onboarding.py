@@ -9,9 +9,9 @@ import pytest
 
 from answerback.core.errors import ConfigError
 from answerback.core.people import NOBODY_KNOWN
-from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules
 from answerback.ports.person_key import hash_of
 from answerback.ports.store_values import AskLimits
+from answerback.ports.teams import NO_ONBOARDING, OnboardingRules
 from answerback.runtime.app import run_service
 from answerback.runtime.config import Settings, settings_type
 from answerback.runtime.config_file import load_settings

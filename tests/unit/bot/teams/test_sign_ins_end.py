@@ -11,7 +11,7 @@ import pytest
 
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.agent_tokens import SignIn, SignInRefusal
+from answerback.ports.teams import SignIn, SignInRefusal
 from answerback_teams import sign_ins as module
 from answerback_teams.sign_ins import (
     Issued,

@@ -1,36 +1,39 @@
-"""The page where people connect their own agents, by codes that they type, and remove them."""
+"""Where people connect their own agents and link their accounts, by codes that they type, and remove them again."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 from aiohttp import web
 
-from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
+from answerback.core.people import account_id
 from answerback.core.person import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.agent_tokens import AgentSignIns, SignIn, SignInRefusal, SignInState
+from answerback.ports.commands import COMMAND
+from answerback.ports.teams import AgentSignIns, LinkedAccounts, SignIn, SignInRefusal, SignInState
 from answerback.presentation.sign_in_text import (
     agent_row,
     decided_text,
     refusal_text,
     request_lines,
 )
+from answerback_base.sanitize import one_line
 from answerback_web import render, responses
 from answerback_web.posts import Post
 from answerback_web.site import RemovableRow, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, VisitorPages, Visitors
 
-logger = logging.getLogger(__name__)
-
 _ROOT: Final = "../../"
 
 
 class DevicePages(VisitorPages):
-    """The handlers, for the visitors of one listener. No address holds a code: it is always typed."""
+    """The handlers of the page of agents, for the visitors of one listener.
+
+    No address holds a code: it is always typed.
+    """
+
+    door = "device"
 
     def __init__(self, site: Site, visitors: Visitors, sign_ins: AgentSignIns) -> None:
         super().__init__(site, visitors)
@@ -39,30 +42,12 @@ class DevicePages(VisitorPages):
     def routes(self) -> list[web.RouteDef]:
         """Return the routes. The page itself is below its person's inbox."""
         page = "/inbox/{name}/device"
-        handlers = (
-            (web.get, "/device", self._find_person),
-            (web.post, "/device", self._sign_in),
-            (web.get, page, self._show),
-            (web.post, page, self._change),
-        )
-        return [method(path, self._or_notice(handler)) for method, path, handler in handlers]
-
-    def _or_notice(
-        self, handler: Callable[[web.Request], Awaitable[web.Response]]
-    ) -> responses.Handler:
-        async def handle(request: web.Request) -> web.Response:
-            try:
-                return await handler(request)
-            except StoreError:
-                logger.exception("The agents failed", extra={"action": "page"})
-                unavailable = self._site.labels.unavailable
-                return self._site.notice_page(503, unavailable, root=self._root(request), home=None)
-
-        return handle
-
-    @staticmethod
-    def _root(request: web.Request) -> str:
-        return _ROOT if "name" in request.match_info else ""
+        return [
+            web.get("/device", self._or_notice(self._find_person)),
+            web.post("/device", self._or_notice(self._sign_in)),
+            web.get(page, self._for_visitor(self._show)),
+            web.post(page, self._for_visitor(self._change)),
+        ]
 
     async def _find_person(self, request: web.Request) -> web.Response:
         """Send a person whom the proxy names to their page; ask others for their key."""
@@ -86,23 +71,11 @@ class DevicePages(VisitorPages):
         mark_request_verified(request)
         return responses.see_other(f"inbox/{name}/device")
 
-    async def _visitor(self, request: web.Request) -> Visitor | web.Response:
-        visitor = await self._visitors.find_by_inbox(request)
-        if visitor is None:
-            error = self._visitors.why_unknown(request)
-            return self._site.door_page(403, root=_ROOT, here=f"{_ROOT}device", error=error)
-        mark_request_verified(request)
-        return visitor
+    async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
+        return await self._page(visitor)
 
-    async def _show(self, request: web.Request) -> web.Response:
-        visitor = await self._visitor(request)
-        return visitor if isinstance(visitor, web.Response) else await self._page(visitor)
-
-    async def _change(self, request: web.Request) -> web.Response:
+    async def _change(self, request: web.Request, visitor: Visitor) -> web.Response:
         """Look a code up, decide about what it stands for, or remove an agent."""
-        visitor = await self._visitor(request)
-        if isinstance(visitor, web.Response):
-            return visitor
         post = await self._read(request, visitor, self._home(visitor))
         if isinstance(post, web.Response):
             return post
@@ -166,3 +139,66 @@ class DevicePages(VisitorPages):
 
 def _owned_by(owner: Person, labels: Labels) -> str:
     return labels.agent_owner.format(name=owner.name or owner.user_id)
+
+
+class AccountPages(VisitorPages):
+    """The handlers of the page of linked accounts, for the visitors of one listener."""
+
+    def __init__(self, site: Site, visitors: Visitors, links: LinkedAccounts) -> None:
+        super().__init__(site, visitors)
+        self._links = links
+
+    def routes(self) -> list[web.RouteDef]:
+        path = "/inbox/{name}/accounts"
+        return [
+            web.get(path, self._for_visitor(self._show)),
+            web.post(path, self._for_visitor(self._change)),
+        ]
+
+    async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
+        return await self._page(visitor)
+
+    async def _page(
+        self, visitor: Visitor, *, error: str | None = None, status: int = 200
+    ) -> web.Response:
+        person, started = visitor.person, await self._links.started(visitor.person)
+        by = started.typed_by if started is not None and started.agreed else None
+        body = self._site.render_template(
+            "accounts",
+            root=_ROOT,
+            home=self._home(visitor),
+            you=render.visitor_line(person, self._site.labels),
+            who=_name_of(person),
+            rows=[
+                RemovableRow(each.id, f"{_name_of(each.account)} ({each.id})", each.at)
+                for each in await self._links.list_of(person)
+            ],
+            command="" if started is None or by else f"/{COMMAND} link {started.code}",
+            typed_by=by and _name_of(by),
+            typed_id=by and account_id(by),
+            error=error,
+        )
+        return responses.page_response(body, status)
+
+    async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
+        """Start a link, confirm or refuse the account that has typed the code, or remove one."""
+        post = await self._read(request, visitor)
+        if isinstance(post, web.Response):
+            return post
+        person, account = visitor.person, post.first("account")
+        match post.first("do"):
+            case "start":
+                await self._links.start(person)
+            case "remove":
+                await self._links.remove(account, person, person)
+            case "link" | "reject" as choice:
+                if not await self._links.confirm(person, account, mine=choice == "link"):
+                    return await self._page(visitor, error=self._site.labels.link_gone, status=409)
+            case _:
+                return web.Response(status=422, headers=responses.HEADERS)
+        return responses.see_other("accounts")
+
+
+def _name_of(person: Person) -> str:
+    """Return an account's name, which its owner chooses freely."""
+    return one_line(person.name or person.user_id)

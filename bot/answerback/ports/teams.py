@@ -1,6 +1,7 @@
-"""Agents that people have connected themselves: sign-ins that wait for a person, and the tokens that they end in.
+"""What people connect themselves by typing codes: agents, and accounts that they link to their pages.
 
-A sign-in is a device authorization grant (RFC 8628). Values, a part of the store, and what surfaces need.
+A sign-in, by which an agent gets a token, is a device authorization grant (RFC 8628). Here are values, a part of the
+store, and what surfaces need; the tests of `answerback_teams` prove the rest.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
+from answerback.core.people import CODE_SECONDS, AccountLink
 from answerback.core.person import Person
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 
@@ -130,33 +132,6 @@ class WaitingRoom(NamedTuple):
         return waiting < self.most and of_source < self.most_each and not is_reserved
 
 
-class AgentTokenStore(Protocol):
-    """Sign-ins and tokens in the store. Processes that share it see each other's at once."""
-
-    async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
-        """Store a sign-in; False if there is no room for one more of its source. Removes those long expired."""
-
-    async def find_sign_in(self, key: str) -> SignIn | None:
-        """Return the sign-in with this id or with this hash of one of its codes."""
-
-    async def replace_sign_in(self, old: SignIn, new: SignIn) -> bool:
-        """Change a sign-in; False if it is no longer as it was."""
-
-    async def redeem(
-        self, approved: SignIn, token: AgentToken, accounts: Collection[str], most: int
-    ) -> Redeemed:
-        """Exchange a sign-in for a token, once, unless these accounts have ``most`` tokens that are valid then."""
-
-    async def find(self, token_hash: str) -> AgentToken | None:
-        """Return the token with this hash, even if it has expired."""
-
-    async def list(self) -> Sequence[AgentToken]:
-        """Return all tokens, oldest first."""
-
-    async def remove(self, name: str) -> bool:
-        """Remove an agent's token; False if there is none."""
-
-
 class SignInRefusal(StrEnum):
     """Why a person is shown no sign-in, or may not decide about it."""
 
@@ -198,3 +173,73 @@ class AgentSignIns(Protocol):
 
     async def remove(self, name: str, person: Person | None) -> bool:
         """Remove an agent of a person, or with None of any; False if there is none of this name."""
+
+
+class StartedLink(NamedTuple):
+    """What a person has started on their page."""
+
+    code: str
+    at: float
+    typed_by: Person | None = None
+    agreed: bool = False
+    """Whether the account's owner has confirmed it."""
+
+    def is_valid(self, now: float) -> bool:
+        """Whether there is still time; not if the clock was set back since."""
+        return 0 <= now - self.at < CODE_SECONDS
+
+
+@runtime_checkable
+class LinkedAccounts(Protocol):
+    """Starts, confirms, lists and removes links."""
+
+    async def start(self, page: Person) -> StartedLink | None:
+        """Start a link in place of the last one; None unless a personal link or a proxy says whose page it is."""
+
+    async def started(self, page: Person) -> StartedLink | None:
+        """What a person has started, if there is still time."""
+
+    async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
+        """Link the account that has confirmed the person's code, or refuse it; False if no such account has."""
+
+    async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
+        """The linked accounts; with a person, only theirs."""
+
+    async def run(self) -> None:
+        """Keep the directory of people up to date with what other processes change."""
+
+    async def remove(self, account: str, by: Person, page: Person | None) -> bool:
+        """Remove a link; with ``page``, only if it is that person's. False if there is none such."""
+
+
+class TeamStore(Protocol):
+    """Sign-ins, tokens and linked accounts in the store. Processes that share it see each other's at once."""
+
+    async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
+        """Store a sign-in; False if there is no room for one more of its source. Removes those long expired."""
+
+    async def find_sign_in(self, key: str) -> SignIn | None:
+        """Return the sign-in with this id or with this hash of one of its codes."""
+
+    async def replace_sign_in(self, old: SignIn, new: SignIn) -> bool:
+        """Change a sign-in; False if it is no longer as it was."""
+
+    async def redeem(
+        self, approved: SignIn, token: AgentToken, accounts: Collection[str], most: int
+    ) -> Redeemed:
+        """Exchange a sign-in for a token, once, unless these accounts have ``most`` tokens that are valid then."""
+
+    async def find_token(self, token_hash: str) -> AgentToken | None:
+        """Return the token with this hash, even if it has expired."""
+
+    async def list_tokens(self) -> Sequence[AgentToken]:
+        """Return all tokens, oldest first."""
+
+    async def remove_token(self, name: str) -> bool:
+        """Remove an agent's token; False if there is none."""
+
+    async def save_link(self, link: AccountLink) -> bool:
+        """Store a link as the next revision of its account's; False if what is stored is not the one before."""
+
+    async def list_links(self) -> Sequence[AccountLink]:
+        """All links in the order of their accounts, including those that were removed."""

@@ -1,4 +1,4 @@
-"""Sign-ins, and the tokens of the agents that people have connected themselves, in a database."""
+"""Sign-ins, the tokens of agents that people have connected, and the accounts that they have linked, in a database."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import Final
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from answerback.ports.agent_tokens import (
+from answerback.core.people import AccountLink
+from answerback.ports.teams import (
     EXPIRED_FOR,
     AgentToken,
-    AgentTokenStore,
     Redeemed,
     SignIn,
+    TeamStore,
     WaitingRoom,
     account_of,
 )
+from answerback_storage import rows
 from answerback_storage.sql_database import Part, SqlDatabase, Transaction, placeholders
 
+LINK_COLUMNS: Final = ("account", "revision", "value")
 TOKEN_COLUMNS: Final = ("token_hash", "name", "owner", "at", "until", "value")
 _SIGN_IN: Final = TypeAdapter(SignIn)
 _TOKEN: Final = TypeAdapter(AgentToken)
+_LINK: Final = TypeAdapter(AccountLink)
 _ADD: Final = """INSERT INTO sign_ins (id, device_hash, user_hash, address, at, until, value)
     VALUES ($1, $2, $3, $4, $5, $6, $7)"""
 _WAITING: Final = (
@@ -34,11 +38,15 @@ _ISSUE: Final = (
     f"INSERT INTO agent_tokens ({', '.join(TOKEN_COLUMNS)}) VALUES ($1, $2, $3, $4, $5, $6)"
 )
 _SELECT: Final = "SELECT value, until FROM agent_tokens"
+_ADD_LINK: Final = f"""INSERT INTO account_links ({", ".join(LINK_COLUMNS)}) VALUES ($1, $2, $3)
+    ON CONFLICT (account) DO NOTHING RETURNING 1"""
+_CHANGE_LINK: Final = """UPDATE account_links SET revision = $2, value = $3
+    WHERE account = $1 AND revision = $2 - 1 RETURNING 1"""
 _COUNTED: Final = "agent_tokens"
 """The table that is locked while one counts what there is, and adds to it."""
 
 
-class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
+class SqlTeams(Part[SqlDatabase], TeamStore):
     async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
         async def run(tx: Transaction) -> bool:
             await tx.execute("DELETE FROM sign_ins WHERE until < $1", new.at - EXPIRED_FOR)
@@ -88,17 +96,27 @@ class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
 
         return await self._db.transact(run, lock=_COUNTED)
 
-    async def find(self, token_hash: str) -> AgentToken | None:
+    async def find_token(self, token_hash: str) -> AgentToken | None:
         found = await self._db.fetch(f"{_SELECT} WHERE token_hash = $1", token_hash)
         return _read_token(*found[0]) if found else None
 
-    async def list(self) -> Sequence[AgentToken]:
+    async def list_tokens(self) -> Sequence[AgentToken]:
         found = await self._db.fetch(f"{_SELECT} ORDER BY at, name")
         return [_read_token(*row) for row in found]
 
-    async def remove(self, name: str) -> bool:
+    async def remove_token(self, name: str) -> bool:
         statement = "DELETE FROM agent_tokens WHERE name = $1 RETURNING 1"
         return bool(await self._db.execute(statement, name))
+
+    async def save_link(self, link: AccountLink) -> bool:
+        statement = _ADD_LINK if link.revision == 1 else _CHANGE_LINK
+        value = rows.dump(_LINK.dump_python(link, mode="json"))
+        return bool(await self._db.execute(statement, link.id, link.revision, value))
+
+    async def list_links(self) -> Sequence[AccountLink]:
+        value = self._db.as_bytes.format("value")
+        found = await self._db.fetch(f"SELECT {value} FROM account_links ORDER BY account")
+        return rows.read_values(_LINK, "account_links", found)
 
 
 def _dump_sign_in(sign_in: SignIn) -> str:
