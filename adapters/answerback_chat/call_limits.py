@@ -33,19 +33,28 @@ class CallLimits:
                 until = max(until, counted[0])
         return max(until - now, 0.0)
 
-    def count(self, windows: Iterable[Window]) -> None:
+    def has_room(self, windows: Iterable[Window], calls: int) -> bool:
+        """Whether this many calls are taken now."""
+        now = asyncio.get_running_loop().time()
+        return all(
+            sum(until > now for until in self._counted.get(name, ())) + calls <= most
+            for name, most, _ in windows
+        )
+
+    def count(self, windows: Iterable[Window], calls: int = 1) -> None:
         now = asyncio.get_running_loop().time()
         if len(self._counted) >= MAX_KEYS:
             self._counted = {
                 k: each for k, each in self._counted.items() if each and each[-1] > now
             }
         for name, _, seconds in windows:
-            self._counted.setdefault(name, deque()).append(now + seconds)
+            self._counted.setdefault(name, deque()).extend([now + seconds] * calls)
 
-    def discount(self, windows: Iterable[Window]) -> None:
-        """Take back the last call that was counted: the platform refused it, and so counts it toward nothing."""
+    def discount(self, windows: Iterable[Window], calls: int = 1) -> None:
+        """Take back the last calls that were counted: the platform refused them, so they count toward nothing."""
         for name, _, _ in windows:
-            if counted := self._counted.get(name):
+            counted = self._counted.get(name, deque())
+            for _ in range(min(calls, len(counted))):
                 counted.pop()
 
     def close(self, key: str, seconds: float) -> None:

@@ -22,6 +22,8 @@ class Delays:
     """Between checks whether Telegram still posts updates to us."""
     names: float = 1.0
     """How long a message waits for the names that it mentions."""
+    pictures: float = 10.0
+    """How long a message waits for its pictures to be sent."""
 
 
 DELAYS: Final = Delays()

@@ -179,8 +179,15 @@ async def _channel(channel_id: str, bot: str, calls: DiscordApi) -> Finding:
         return _DISCORD.call_failed(what, error)
     has = compute_permissions(guild, roles, member, place.get("permission_overwrites"), bot)
     missing = [name for name, bit in limits.PERMISSIONS.items() if not has & bit]
-    if not missing:
+    if not missing and has & limits.ATTACH_FILES:
         return _DISCORD.ok(what)
+    if not missing:
+        return _DISCORD.problem(
+            what,
+            "the app lacks Attach Files there, so pictures that agents send are only named",
+            "Grant it to the app's role in the settings of the server or the channel.",
+            warning=True,
+        )
     return _DISCORD.problem(
         what,
         f"the app lacks {', '.join(missing)} there",

@@ -90,6 +90,9 @@ PERMISSIONS: Final = {
 }
 """The permissions that Answerback needs in a server, and no more:
 https://docs.discord.com/developers/topics/permissions"""
+ATTACH_FILES: Final = 1 << 15
+"""The permission to show pictures, without which everything else works:
+https://docs.discord.com/developers/topics/permissions"""
 ADMINISTRATOR: Final = 1 << 3
 """A permission: https://docs.discord.com/developers/topics/permissions"""
 FLAG_MESSAGE_CONTENT: Final = (1 << 18) | (1 << 19)

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 
 from answerback_discord.components import Json
 from answerback_discord.http_endpoint import PATH
-from answerback_discord.limits import FLAG_MESSAGE_CONTENT_LIMITED, PERMISSIONS
+from answerback_discord.limits import ATTACH_FILES, FLAG_MESSAGE_CONTENT_LIMITED, PERMISSIONS
 
-PERMISSION_BITS: Final = sum(PERMISSIONS.values())
+PERMISSION_BITS: Final = sum(PERMISSIONS.values()) | ATTACH_FILES
 EXAMPLE_URL: Final = "https://answerback.example.com"
 _DESCRIPTION: Final = "An AI agent's questions, asked and answered where you already are."
 
@@ -40,7 +40,7 @@ def interactions_url(public_url: str) -> str:
 
 
 def install_url(application_id: str) -> str:
-    """Return the URL with which a server's admin installs the app, with the minimum permissions."""
+    """Return the URL with which a server's admin installs the app, with no more permissions than it uses."""
     query = urlencode(
         {"client_id": application_id, "scope": "bot", "permissions": str(PERMISSION_BITS)}
     )

@@ -76,7 +76,13 @@ class SlackSurface(ChatSurface):
         super().__init__(
             asks,
             Posting(
-                calls, labels, groups, self._names, selections, now, Pictures(calls, asks.files)
+                calls,
+                labels,
+                groups,
+                self._names,
+                selections,
+                now,
+                Pictures(calls, asks.files, delays.pictures),
             ),
             groups,
             SlackMessages(calls),

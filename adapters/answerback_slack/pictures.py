@@ -27,8 +27,6 @@ from answerback_slack.optional_features import OptionalFeature
 
 logger = logging.getLogger(__name__)
 
-UPLOAD_SECONDS: Final = 10.0
-"""Seconds for which a message waits for its pictures."""
 _REMEMBERED: Final = 1_000
 """Asks whose uploads are remembered until their message is stored."""
 
@@ -38,10 +36,12 @@ class Pictures:
 
     Args:
         files: where their bytes are read.
+        within: the seconds for which a message waits for them.
     """
 
-    def __init__(self, calls: SlackApi, files: FileReader) -> None:
+    def __init__(self, calls: SlackApi, files: FileReader, within: float) -> None:
         self._calls = calls
+        self._within = within
         self._files = files
         self._uploading = OptionalFeature(
             "uploading pictures",
@@ -68,7 +68,7 @@ class Pictures:
             del self._uploaded[next(iter(self._uploaded))]
         done = self._uploaded.setdefault(ask_id, {})
         try:
-            async with asyncio.timeout(UPLOAD_SECONDS):
+            async with asyncio.timeout(self._within):
                 for each in wanted:
                     done[each.id] = await self._upload(each)
         except TimeoutError:

@@ -46,6 +46,7 @@ from answerback_telegram.parse import (
     public_group,
     query_id,
 )
+from answerback_telegram.pictures import Pictures
 from answerback_telegram.platform_events import EventHandler
 from answerback_telegram.plugin import TelegramSettings
 from answerback_telegram.posting import Posting, about_key
@@ -103,7 +104,8 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._listener = TypedMessageListener(asks, labels, background, fence, helpers, names)
         rich = settings.rich_messages
-        posting = Posting(asks, calls, helpers, names, labels, handler.list_state, rich=rich)
+        pictures = Pictures(calls, asks.files, delays.pictures)
+        posting = Posting(asks, calls, helpers, names, labels, handler.list_state, rich, pictures)
         self._events = EventHandler(asks, posting)
         super().__init__(
             asks,

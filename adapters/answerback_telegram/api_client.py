@@ -8,14 +8,16 @@ one after the other; neither is used. Answers to clicks count toward no limit, a
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 from pydantic import JsonValue
+from pydantic_core import to_json
 from telegram.error import TelegramError, TimedOut
 from telegram.request import BaseRequest
 
@@ -49,6 +51,16 @@ _TURN_SECONDS: Final = 1.0
 """How long edits leave room for a post that has waited for a limit: it takes two calls, and others may follow it."""
 
 
+class Upload(NamedTuple):
+    """A file that is sent with a call: https://core.telegram.org/bots/api#sending-files"""
+
+    field: str
+    """Its part of the form, which a parameter of the call names."""
+    name: str
+    media_type: str
+    data: bytes
+
+
 class _Call(BaseRequest):
     """One request of the library, sent through an aiohttp session.
 
@@ -57,9 +69,12 @@ class _Call(BaseRequest):
 
     read_timeout: float = TIMEOUT
 
-    def __init__(self, http: aiohttp.ClientSession, body: Json, seconds: float) -> None:
+    def __init__(
+        self, http: aiohttp.ClientSession, body: Json, uploads: Sequence[Upload], seconds: float
+    ) -> None:
         self._http = http
         self._body = body
+        self._uploads = uploads
         self.read_timeout = seconds
         self.date: str | None = None
         """When Telegram answered, by its clock."""
@@ -73,9 +88,14 @@ class _Call(BaseRequest):
         self, url: str, method: str, *_: object, **__: object
     ) -> tuple[int, bytes]:
         timeout = aiohttp.ClientTimeout(total=self.read_timeout)
+        uploads = self._uploads
         try:
             async with self._http.request(
-                method, url, json=self._body, timeout=timeout
+                method,
+                url,
+                json=None if uploads else self._body,
+                data=_form(self._body, uploads) if uploads else None,
+                timeout=timeout,
             ) as response:
                 self.date = response.headers.get("Date")
                 answer = await response.read()
@@ -132,25 +152,33 @@ class TelegramApi:
         if method in _POSTS:
             self._limits.close(_edits(chat), wait + _TURN_SECONDS)
 
+    def has_room(self, chat: str, messages: int) -> bool:
+        """Whether a chat takes this many messages now, as far as is known."""
+        return self._limits.has_room(windows(chat), messages)
+
     async def call(
         self,
         method: str,
         params: Mapping[str, JsonValue] | None = None,
         *,
+        uploads: Sequence[Upload] = (),
         seconds: float = TIMEOUT,
     ) -> JsonValue:
         """Make a call, once, and return its result.
+
+        Args:
+            uploads: files that are sent with it; each becomes a message of its own, also in an album.
 
         Raises:
             PlatformError: `PlatformUnavailableError` if it is unknown whether Telegram acted on the call.
         """
         arguments = dict(params or {})
         chat = str(arguments.get("chat_id", ""))
-        counts = method not in _UNLIMITED and chat != ""
+        counts, messages = method not in _UNLIMITED and chat != "", max(len(uploads), 1)
         if counts:
             self.raise_if_limited(chat, method)
-            self._limits.count(windows(chat))
-        call = _Call(self._http, arguments, seconds)
+            self._limits.count(windows(chat), messages)
+        call = _Call(self._http, arguments, uploads, seconds)
         try:
             result: Any = await call.post(f"{self._url}/{method}")
         except (AttributeError, KeyError, TypeError) as error:
@@ -160,7 +188,7 @@ class TelegramApi:
         except TelegramError as error:
             failure = translate(error, method)
             if counts and isinstance(failure, RateLimitedError):
-                self._limits.discount(windows(chat))
+                self._limits.discount(windows(chat), messages)
                 self._limits.close(chat, failure.retry_after)
                 self._leave_room(chat, method, failure.retry_after)
             if failure.code == TOKEN_REFUSED:
@@ -189,6 +217,16 @@ class TelegramApi:
         except PlatformError as error:
             extra = {"action": "click_unanswered", "code": error.code}
             logger.warning("Telegram did not accept the answer to a click: %s", error, extra=extra)
+
+
+def _form(body: Json, uploads: Sequence[Upload]) -> aiohttp.FormData:
+    """Return a call with files: what is not a text is JSON. https://core.telegram.org/bots/api#making-requests"""
+    form = aiohttp.FormData()
+    for name, value in body.items():
+        form.add_field(name, value if isinstance(value, str) else to_json(value).decode())
+    for field, name, media_type, data in uploads:
+        form.add_field(field, io.BytesIO(data), filename=name, content_type=media_type)
+    return form
 
 
 def _edits(chat: str) -> str:

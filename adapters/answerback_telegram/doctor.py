@@ -86,6 +86,30 @@ async def _chat(channel: str, me: Json, calls: TelegramApi, *, is_open: bool) ->
             if member.get("status") == "restricted" and member.get("can_send_messages") is False:
                 wrong = "the bot may not write there"
                 return _TELEGRAM.problem(what, wrong, "Lift its restriction.")
+            if missing := _missing_media_rights(about, member):
+                wrong = (
+                    f"the bot may not send {missing} there, so pictures from agents are only named"
+                )
+                fix = "Let members send them, or make the bot an administrator."
+                return _TELEGRAM.problem(what, wrong, fix, warning=True)
     except PlatformError as error:
         return _TELEGRAM.call_failed(what, error)
     return _TELEGRAM.ok(what)
+
+
+def _missing_media_rights(chat: Json, member: Json) -> str:
+    """Return what of photos and files a bot may not send to a group; empty: nothing, or that is not known.
+
+    https://core.telegram.org/bots/api#chatpermissions
+    """
+    match member.get("status"):
+        case "member":
+            rights = chat.get("permissions")
+        case "restricted":
+            rights = member
+        case _:
+            rights = None
+    if not isinstance(rights, dict):
+        return ""
+    kinds = {"can_send_photos": "photos", "can_send_documents": "files"}
+    return " or ".join(name for right, name in kinds.items() if rights.get(right) is False)

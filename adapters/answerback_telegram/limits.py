@@ -18,6 +18,21 @@ RICH_COLUMNS: Final = 20
 """Columns of a table: https://core.telegram.org/bots/api#rich-message-formatting-options"""
 ENTITIES: Final = 100
 """Entities of a message; further ones are ignored: https://core.telegram.org/api/config#client-configuration"""
+CAPTION: Final = 1_024
+"""Units of a caption, without its tags: https://core.telegram.org/bots/api#sendphoto"""
+PHOTO_BYTES: Final = 10_000_000
+"""Bytes of a photo: https://core.telegram.org/bots/api#sending-files"""
+PHOTO_SIDES: Final = 10_000
+"""Pixels of a photo's width and height together: https://core.telegram.org/bots/api#sendphoto"""
+PHOTO_RATIO: Final = 20
+"""How many times longer one side of a photo may be than the other: https://core.telegram.org/bots/api#sendphoto"""
+PHOTO_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/webp"})
+"""Media types that become a photo: https://github.com/yagop/node-telegram-bot-api/issues/470 (WebP)"""
+DOCUMENT_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif"})
+"""Media types that are shown as a document: a GIF moves there, and a WebP would become a sticker:
+https://github.com/tdlib/td/issues/1057"""
+ALBUM: Final = 10
+"""Files of an album, which has at least two: https://core.telegram.org/bots/api#sendmediagroup"""
 CALLBACK_DATA: Final = 64
 """Bytes of a button's data: https://core.telegram.org/bots/api#inlinekeyboardbutton"""
 CALLBACK_ANSWER: Final = 200

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
@@ -16,13 +16,20 @@ from answerback.core.errors import (
     DestinationGoneError,
     PayloadRejectedError,
     PlatformError,
+    RateLimitedError,
 )
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.ports.surface import Asks
+from answerback.ports.surface import Asks, Shown
 from answerback.presentation import wording
-from answerback_chat.live_message import SINCE, JsonMessages, Uneditable, may_have_succeeded
-from answerback_telegram import errors, people_text, private_notes, render
+from answerback_chat.live_message import (
+    SINCE,
+    JsonMessages,
+    Save,
+    Uneditable,
+    may_have_succeeded,
+)
+from answerback_telegram import errors, people_text, pictures, private_notes, render
 from answerback_telegram.api_client import EDIT, POST, TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.helper_messages import HelperMessages, address, place_params
@@ -30,6 +37,7 @@ from answerback_telegram.keyboards import Json
 from answerback_telegram.limits import GENERAL_TOPIC
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Place, changed_at, chat_id, id_of_sent
+from answerback_telegram.pictures import Pictures
 from answerback_telegram.render import PLAIN, MessageFormat
 from answerback_telegram.responder_names import ResponderNames
 from answerback_telegram.rich_messages import RICH
@@ -48,6 +56,7 @@ class Posting(JsonMessages):
     Args:
         list_state: returns what people have done to an ask's list.
         rich: whether messages are rich messages, as far as the Bot API server knows them.
+        pictures: what is sent above them.
     """
 
     platform = "Telegram"
@@ -59,6 +68,7 @@ class Posting(JsonMessages):
     labels: Labels
     list_state: Callable[[Ask], Awaitable[ListState]]
     rich: bool
+    pictures: Pictures
 
     def __post_init__(self) -> None:
         self._format = RICH if self.rich else PLAIN
@@ -91,6 +101,10 @@ class Posting(JsonMessages):
 
     async def _render(self, ask: Ask, form: MessageFormat) -> Json:
         view = view_of(ask, self.labels)
+        if view.files:
+            above = pictures.shown(ask.placement.message)
+            named = tuple(each for each in view.files if each.id not in above)
+            view = view._replace(files=named)
         notify = ask.request.mention and ask.placement.shown_revision == 0
         to = ask.placement.destination
         place = Place(
@@ -105,6 +119,29 @@ class Posting(JsonMessages):
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
         return error.code in errors.DEFECTS
+
+    async def post_recoverably(self, ask: Ask, ref: Json, save: Save) -> Json:
+        """Post the message, and above it its pictures, which are sent once: that is stored before."""
+        if ask.request.files and pictures.STORED not in ref:
+            self.raise_if_limited(ref)
+            if self.pictures.can_send(ask, str(ref["channel"])):
+                ref = await self._send_pictures(ask, ref, save)
+                ask = replace(ask, placement=replace(ask.placement, message=ref))
+        return await super().post_recoverably(ask, ref, save)
+
+    async def _send_pictures(self, ask: Ask, ref: Json, save: Save) -> Json:
+        revision = ask.placement.shown_revision
+        await save(self.shown(ref | {pictures.STORED: {}}, revision))
+        try:
+            sent = await self.pictures.send(ask, _place(ref))
+        except RateLimitedError:
+            await save(
+                Shown(revision, ask.placement.message or {}, ask.placement.thread or Thread())
+            )
+            raise
+        for full in sent.values():  # so that replies to them are for the ask
+            await self.asks.save_draft(about_key(str(full)), ask.id)
+        return ref | {pictures.STORED: sent}
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         params = place_params(_place(ref)) | payload
@@ -141,7 +178,15 @@ class Posting(JsonMessages):
             if "rich_message" not in payload or not self.is_defect(error):
                 raise
             return await self.edit(ask, ref, await self._render(ask, PLAIN))
+        if ask.erased_at is not None and pictures.STORED in ref:
+            await self.pictures.delete(ref)
+            ref = {key: value for key, value in ref.items() if key != pictures.STORED}
         return ref | {SINCE: at}
+
+    async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
+        # Its pictures come again with it: they may have been deleted together.
+        await self.pictures.delete(ref)
+        return await super().replacement_ref(ask, ref)
 
     async def _edit(self, ref: Json, payload: Json) -> float | None:
         """Edit a message; return since when it shows this, by Telegram's clock."""
@@ -201,6 +246,7 @@ class Posting(JsonMessages):
                 raise
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
+        await self.pictures.delete(ref)
         chats = [private_notes.chat_of(to)] if to.surface == SURFACE else []
         names = await self.names.look_up(chats, _place(ref))
         note = private_notes.moved_message(to, self.labels, names)

@@ -20,7 +20,9 @@ from tests.fakes.slack import rules
 LONG: Final = 30.0
 """Seconds that a platform waits."""
 _OURS: Final = LONG - 0.5
-PATIENT: Final = Delays(settling=3_600.0, first_pause=0.01, groups=_OURS, names=_OURS)
+PATIENT: Final = Delays(
+    settling=3_600.0, first_pause=0.01, groups=_OURS, names=_OURS, pictures=_OURS
+)
 """Those of a surface in tests. Most count reads, and so do without those that look for missed changes."""
 HASTY: Final = replace(PATIENT, settling=0.0)
 """Looks for missed changes at once."""

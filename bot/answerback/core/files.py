@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from answerback.core.person import FrozenModel
@@ -58,6 +59,12 @@ class AttachedFile(FrozenModel):
     def label(self) -> str:
         """What stands for it in words: its alternative text, or its name."""
         return one_line(self.alt) if self.alt and self.alt.strip() else self.name
+
+
+def numbered_pictures(files: Iterable[AttachedFile]) -> dict[str, int]:
+    """Return the number by which people tell an ask's pictures apart, from 1, by the ids of the files."""
+    pictures = (each for each in files if each.is_picture)
+    return {each.id: number for number, each in enumerate(pictures, 1)}
 
 
 def clean_name(sent: str) -> str:

@@ -12,7 +12,10 @@ from aiohttp import web
 from tests.fakes.telegram.rules import RefusedError
 
 _COUNTED: Final = frozenset(
-    {"sendMessage", "sendRichMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
+    {
+        *("sendMessage", "sendRichMessage", "sendPhoto", "sendDocument", "sendMediaGroup"),
+        *("editMessageText", "editMessageReplyMarkup", "deleteMessage"),
+    }
 )
 
 
@@ -65,4 +68,4 @@ class Faults:
         if len(sent) >= self.per_minute:
             pause = int(sent[0] + 60 - now) + 1
             raise RefusedError(429, f"Too Many Requests: retry after {pause}", retry_after=pause)
-        sent.append(now)
+        sent.extend([now] * len(body.get("media") or "1"))

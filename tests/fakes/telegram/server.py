@@ -16,6 +16,7 @@ from telegram import Message as LibraryMessage
 
 from tests.fakes.telegram.delivery import UpdateDelivery
 from tests.fakes.telegram.faults import Faults
+from tests.fakes.telegram.media_rules import MAX_BODY, items_of, read_body, without_attached
 from tests.fakes.telegram.rich_rules import parse_rich
 from tests.fakes.telegram.rules import (
     Parsed,
@@ -63,6 +64,8 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.clickers: dict[str, int] = {}
         self.log: list[tuple[str, dict[str, Any], int]] = []
         """The calls: method, body and status."""
+        self.arrived: list[str] = []
+        """The methods of all calls, also of those that are not answered yet."""
         self.commands: list[dict[str, Any]] = []
         self.knows_rich_messages = True
         self.token_refused_at: str | None = None
@@ -82,7 +85,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         }
 
     async def __aenter__(self) -> Self:
-        app = web.Application()
+        app = web.Application(client_max_size=MAX_BODY)
         app.router.add_post("/bot{token}/{method}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
@@ -175,7 +178,9 @@ class FakeTelegram(UpdateDelivery, Faults):
         return number
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        method, body = request.match_info["method"], await request.json()
+        method, body = request.match_info["method"], await read_body(request)
+        self.arrived.append(method)
+        await self.changed()
         if (odd := await self.odd_answer(method)) is not None:
             return odd
         try:
@@ -213,7 +218,7 @@ class FakeTelegram(UpdateDelivery, Faults):
             method == "sendRichMessage" and not self.knows_rich_messages
         ):
             raise RefusedError(404, "Not Found")
-        check_parameters(method, body)
+        check_parameters(method, without_attached(body))
         self.check_fault(method, body)
 
     async def carry_out_dropped(self) -> None:
@@ -297,7 +302,8 @@ class FakeTelegram(UpdateDelivery, Faults):
         return chat
 
     async def _do_get_chat(self, body: dict[str, Any]) -> Any:
-        return self._visible(body).json()
+        chat = self._visible(body)
+        return chat.json() | ({"permissions": chat.rights} if chat.rights else {})
 
     async def _do_get_chat_member(self, body: dict[str, Any]) -> Any:
         chat, user_id = self._visible(body), int(body["user_id"])
@@ -305,7 +311,9 @@ class FakeTelegram(UpdateDelivery, Faults):
         if user is None:
             raise bad("user not found")
         status = chat.members.get(user_id, "left")
-        rights = {"can_send_messages": False} if status == "restricted" else {}
+        rights: dict[str, Any] = {}
+        if status == "restricted":
+            rights = {"can_send_messages": chat.may_write, **chat.rights}
         return {"user": user.json(), "status": status, **rights}
 
     async def _do_send_message(self, body: dict[str, Any]) -> Any:
@@ -315,7 +323,29 @@ class FakeTelegram(UpdateDelivery, Faults):
     async def _do_send_rich_message(self, body: dict[str, Any]) -> Any:
         return self._send(body, parse_rich(body["rich_message"]))
 
-    def _send(self, body: dict[str, Any], parsed: Parsed) -> Any:
+    async def _do_send_photo(self, body: dict[str, Any]) -> Any:
+        return self._send_media("sendPhoto", body)[0]
+
+    async def _do_send_document(self, body: dict[str, Any]) -> Any:
+        return self._send_media("sendDocument", body)[0]
+
+    async def _do_send_media_group(self, body: dict[str, Any]) -> Any:
+        return self._send_media("sendMediaGroup", body)
+
+    def _send_media(self, method: str, body: dict[str, Any]) -> list[Any]:
+        chat = self._chat(body, to_write=True)
+        if self.bot.id in chat.without_media:
+            raise bad("not enough rights to send photos to the chat")
+        assert body["disable_notification"] is True, "one post rings, not each of its pictures"
+        sent = []
+        for file, caption, content in items_of(method, body):
+            sent.append(self._send(body, caption, content))
+            chat.messages[sent[-1]["message_id"]].file = file
+        return sent
+
+    def _send(
+        self, body: dict[str, Any], parsed: Parsed, content: dict[str, Any] | None = None
+    ) -> Any:
         chat = self._chat(body, to_write=True)
         check_markup(body.get("reply_markup"))
         thread = body.get("message_thread_id")
@@ -325,7 +355,8 @@ class FakeTelegram(UpdateDelivery, Faults):
         if replied not in chat.messages:
             replied = None
         message = Message(
-            chat.next_id, chat, self.bot, self.now(), parsed, body.get("reply_markup"), replied, thread
+            chat.next_id, chat, self.bot, self.now(), parsed, body.get("reply_markup"), replied, thread,
+            extra=content or {},
         )  # fmt: skip
         chat.next_id += 1
         chat.messages[message.id] = message

@@ -40,6 +40,12 @@ class Chat:
     messages: dict[int, Message] = field(default_factory=dict)
     topics: set[int] = field(default_factory=set)
     reactions: frozenset[str] = frozenset({"👍", "👎", "❤"})
+    without_media: set[int] = field(default_factory=set)
+    """Who may send texts, but neither photos nor documents."""
+    rights: dict[str, bool] = field(default_factory=dict)
+    """What members, and those who are restricted, may or may not do, beside writing."""
+    may_write: bool = False
+    """Whether those who are restricted may write."""
     next_id: int = 1
 
     def first_of_replies(self, message_id: int) -> int:
@@ -72,6 +78,8 @@ class Message:
     """How often it was changed."""
     reactions: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
+    file: bytes = b""
+    """What the bot sent as a photo or a document."""
 
     @property
     def text(self) -> str:
@@ -95,9 +103,10 @@ class Message:
             "entities": [*self.parsed.entities],
             **self.extra,
         }
-        if not {"photo", "voice", "sticker"}.isdisjoint(self.extra):
+        if not {"photo", "voice", "sticker", "document"}.isdisjoint(self.extra):
             del body["text"], body["entities"]
-            body |= {"caption": self.text} if self.text else {}
+            if self.text:
+                body |= {"caption": self.text, "caption_entities": [*self.parsed.entities]}
         if self.edited is not None:
             body["edit_date"] = self.edited
         if self.markup and self.markup.get("inline_keyboard"):

@@ -92,6 +92,18 @@ async def test_each_problem_comes_with_its_fix(discord: FakeDiscord) -> None:
     assert all(finding.fix for finding in wrong)
 
 
+@pytest.mark.rule("CLI-8", "FILE-12")
+async def test_a_place_where_no_files_may_be_attached_is_reported_as_a_warning(
+    discord: FakeDiscord,
+) -> None:
+    channel = discord.add_channel(discord.add_guild(bot_permissions=manifest.PERMISSION_BITS))
+    discord.deny(channel, Can.ATTACH_FILES)
+    found = {each.what: each for each in await run_doctor(create_setup(discord, channel))}
+    problem = found[f"Discord: channel {channel.id}"]
+    assert "Attach Files" in (problem.wrong or "")
+    assert problem.warning
+
+
 async def test_an_endpoint_without_a_public_key_is_reported(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
     wrong = [finding for finding in await run_doctor(create_setup(discord)) if not finding.is_ok]

@@ -188,7 +188,12 @@ NEEDED = (
 
 @edge("PERMISSIONS")
 def test_the_app_requests_only_the_permissions_it_needs() -> None:
-    assert int(NEEDED) == manifest.PERMISSION_BITS
+    assert int(NEEDED) == manifest.PERMISSION_BITS & ~int(Can.ATTACH_FILES)
+
+
+@edge("ATTACH_FILES")
+def test_the_app_requests_the_permission_to_show_pictures() -> None:
+    assert int(NEEDED | Can.ATTACH_FILES) == manifest.PERMISSION_BITS
 
 
 @edge("ADMINISTRATOR")

@@ -90,7 +90,11 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
         return actions if LABELS.review_title in self._copy.text else actions - {"submit"}
 
     async def read_all_text(self) -> str:
-        texts = [self._copy.text, *(each["text"] for each in self._copy.buttons)]
+        above = (self._ask.placement.message or {}).get("files") or {}
+        assert isinstance(above, dict)
+        pictures = (self._chat.messages.get(message_id(each) or 0) for each in above.values())
+        texts = [each.text for each in pictures if each]
+        texts += [self._copy.text, *(each["text"] for each in self._copy.buttons)]
         more = [b for b in self._copy.buttons if ":full:0" in b.get("callback_data", "")]
         if more:
             texts += await self._pages(more[0])

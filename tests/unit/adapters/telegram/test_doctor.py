@@ -78,3 +78,27 @@ async def test_the_doctor_says_why_nobody_can_be_asked_in_a_chat(
         if status != "restricted":
             ask = await at.submit([GO])
             assert ask.status is Status.FAILED
+
+
+@pytest.mark.rule("TELEGRAM-18")
+@pytest.mark.parametrize(
+    ("status", "rights", "wrong"),
+    [
+        ("member", {"can_send_photos": False}, "may not send photos there"),
+        ("member", {"can_send_documents": False}, "may not send files there"),
+        ("restricted", {"can_send_photos": False, "can_send_documents": False}, "photos or files"),
+        ("administrator", {"can_send_photos": False}, None),
+        ("member", {}, None),
+    ],
+)
+async def test_the_doctor_says_where_pictures_are_only_named(
+    status: str, rights: dict[str, bool], wrong: str | None
+) -> None:
+    async with FakeTelegram() as telegram:
+        group = telegram.add_group()
+        group.members[telegram.bot.id] = status
+        group.rights = rights
+        group.may_write = True
+        [found] = [each for each in await find_wrong(telegram) if each] or [""]
+        assert (wrong or "") in str(found)
+        assert bool(found) is bool(wrong)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from telegram.constants import (
     BotCommandLimit,
     CallbackQueryLimit,
+    FileSizeLimit,
     FloodLimit,
     InlineKeyboardButtonLimit,
+    MediaGroupLimit,
     MessageLimit,
 )
 
+from answerback.core.files import AttachedFile
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_telegram import inbox_view, keyboards, private_notes, render
+from answerback_telegram import inbox_view, keyboards, pictures, private_notes, render
 from answerback_telegram.api_client import windows
 from answerback_telegram.rich_messages import RICH
 from tests.limit_edges import edge
@@ -93,3 +98,41 @@ def test_the_columns_of_a_table() -> None:
         assert prompt is not None
         shown = RICH.style.context.render_context(prompt, 10_000).text
         assert shown.startswith("<table>" if kept else "<pre>")
+
+
+def _picture(**about: Any) -> AttachedFile:
+    known = {"media_type": "image/png", "bytes": 1, "width": 9, "height": 9}
+    return AttachedFile(**{"id": "f", "name": "a.png", "sha256": "0", **known, **about})
+
+
+@edge("PHOTO_BYTES")
+def test_the_bytes_of_a_photo() -> None:
+    most = int(FileSizeLimit.PHOTOSIZE_UPLOAD)
+    kinds = [pictures.kind_of(_picture(bytes=size)) for size in (most, most + 1)]
+    assert kinds == ["photo", "document"]
+
+
+@edge("PHOTO_SIDES")
+def test_the_sides_of_a_photo() -> None:
+    kinds = [pictures.kind_of(_picture(width=5_000, height=side)) for side in (5_000, 5_001)]
+    assert kinds == ["photo", "document"]
+
+
+@edge("PHOTO_RATIO")
+def test_the_ratio_of_a_photo() -> None:
+    for sides in (("width", "height"), ("height", "width")):
+        shapes = [dict(zip(sides, pair, strict=True)) for pair in ((10, 200), (10, 201))]
+        assert [pictures.kind_of(_picture(**each)) for each in shapes] == ["photo", "document"]
+
+
+@edge("ALBUM")
+def test_the_files_of_an_album() -> None:
+    most = int(MediaGroupLimit.MAX_MEDIA_LENGTH)
+    files = [_picture(id=str(n)) for n in range(most + 1)]
+    assert [len(each.files) for each in pictures.batches_of(files)] == [most, 1]
+
+
+@edge("CAPTION")
+def test_the_words_of_a_picture() -> None:
+    one = pictures.caption_of([_picture(alt="x" * 2_000)], {"f": 1})["caption"]
+    assert len(str(one)) == int(MessageLimit.CAPTION_LENGTH) - len("10. \n")
