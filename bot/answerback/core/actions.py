@@ -1,4 +1,4 @@
-"""What a person can do with an ask: the actions that the walker applies."""
+"""The actions that people can take on an ask; the walker applies them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from answerback.core.edited_call import EditedCall
 
 @dataclass(frozen=True, slots=True)
 class GrantTerms:
-    """What a person grants along with an answer."""
+    """The scope and the duration of a grant that a person makes along with an answer."""
 
     match: str
     minutes: int
     uses: int
     credential: str = ""
-    """What proves who they are, and so has to be valid for as long as the grant; empty: their platform does."""
+    """The proof of who they are, which has to be valid for as long as the grant; empty: their platform proves it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ class Answer:
     remember: bool = False
     note: str | None = None
     grant: GrantTerms | None = None
-    """What is allowed again along with it."""
+    """The grant to make along with the answer; None: the call is allowed once."""
     unseen: bool = False
-    """Whether the person allows it though nothing is known of what would happen, and need not be asked once more."""
+    """True if the person allows it though nothing is known of what would happen, and need not be asked once more."""
     edited: EditedCall | None = None
     """The call as the person has changed it; see `answerback.core.editing`."""
 

@@ -25,7 +25,7 @@ class Accepted(NamedTuple):
     note: str | None = None
     """The note given along with the value."""
     own_text: bool = False
-    """Whether the value is, or ends in, "Something else…" text."""
+    """True if the value is, or ends in, "Something else…" text."""
 
     def at(self, _pointer: str) -> Accepted:
         """Return itself: an accepted value has no pointers."""

@@ -81,12 +81,12 @@ class Ask(StrictDataclass):
     missed: int = 0
     """How often the live message was found to differ from what was recorded: deleted, or out of date."""
     copies: tuple[ConfirmerCopy, ...] = ()
-    """What those have in their own chats who may confirm its answers, and cannot see it where it is."""
+    """The copies in the own chats of people who may confirm its answers, and cannot see it where it is."""
     is_copy: bool = False
-    """Whether this is an ask as one of them sees it; never stored."""
+    """True for an ask as one of them sees it; never stored."""
     opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
-    """What people asked back and the agent explained, oldest first."""
+    """The questions that people asked back, each with the agent's explanation, oldest first."""
     tried_again: TriedAgain | None = None
     """A person's request to try again what nobody had allowed in time."""
     grant: GrantNote | None = None
@@ -113,7 +113,7 @@ class Ask(StrictDataclass):
 
     @property
     def is_to_post(self) -> bool:
-        """Whether people are to see it even if they have not yet: it is open, or a grant has allowed it."""
+        """True if people are to see it even if they have not yet: it is open, or a grant has allowed it."""
         return self.open or bool(self.grant and self.grant.number and not self.erased_at)
 
     @property
@@ -124,7 +124,7 @@ class Ask(StrictDataclass):
 
     @property
     def escalation(self) -> Escalation | None:
-        """What to do if nobody answers."""
+        """The rule for when nobody answers."""
         account = self._other_account
         return self.request.escalation if account is None else account.escalation
 
@@ -142,7 +142,7 @@ class Ask(StrictDataclass):
 
     @property
     def is_moving(self) -> bool:
-        """Whether it is not settled at its place: it may still return, or its old message still looks open."""
+        """True if it is not settled at its place: it may still return, or its old message still looks open."""
         return self.placement.before is not None or self.to_retire is not None
 
     @property
@@ -165,12 +165,12 @@ class Ask(StrictDataclass):
 
     @property
     def confirming(self) -> bool:
-        """Whether the answers wait for people to confirm them."""
+        """True while the answers wait for people to confirm them."""
         return self.walk.phase is Phase.CONFIRMATION and self.outcome is None
 
     @property
     def may_have_copies(self) -> bool:
-        """Whether people may have to see it in chats of their own: those who confirm its answers, or did."""
+        """True if people may have to see it in chats of their own: those who confirm its answers, or did."""
         return bool(self.copies) or self.confirming
 
     @property

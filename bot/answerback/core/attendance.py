@@ -1,4 +1,4 @@
-"""Whether the agent of an ask waits for it. Values only."""
+"""The value that says if the agent of an ask still waits for it."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ class Attendance(StrictDataclass):
     attended_for: float | None = None
     """How long the agent waits, in seconds from creation, unless it extends that; None: indefinitely."""
     unattended: bool = False
-    """Whether the agent has stopped waiting. People are shown this, and their answer still counts."""
+    """True once the agent has stopped waiting. People are shown this, and their answer still counts."""

@@ -9,7 +9,7 @@ from answerback.core.person import EpochSeconds, StrictDataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Collection(StrictDataclass):
-    """What the agent of an ask has read, and whether it has done what was allowed."""
+    """The record of what the agent of an ask has read, and of when it did what was allowed."""
 
     asides_told: int = 0
     """How many asides a waiting call has reported to the agent."""

@@ -20,7 +20,7 @@ MAX_CONFIRMATIONS: Final = 10
 
 
 class ConfirmationRule(FrozenModel):
-    """What it takes to confirm the answers of a form."""
+    """The conditions for the answers of a form to be confirmed."""
 
     due: int
     """How many people have to confirm."""

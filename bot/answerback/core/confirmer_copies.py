@@ -50,7 +50,7 @@ def chat_of(copy: ConfirmerCopy, ask: Ask) -> Destination:
 
 
 def is_account_elsewhere(ask: Ask, accounts: Iterable[tuple[str, str]]) -> bool:
-    """Whether an account, of a surface and an id there, is one of those that may confirm an ask from elsewhere."""
+    """Return True if an account, of a surface and an id there, may confirm an ask that is shown elsewhere."""
     listed = ask.placement.confirmers_elsewhere
     return bool(listed) and any(f"{surface}:{user}" in listed for surface, user in accounts)
 

@@ -1,4 +1,4 @@
-"""What a prompt offers besides its answers: its controls, and remembering an answer."""
+"""The controls of a prompt besides its answers, and how an answer is remembered."""
 
 from __future__ import annotations
 

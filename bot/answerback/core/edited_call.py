@@ -28,7 +28,7 @@ class EditableCall(FrozenModel):
     arguments: str
     """As the agent's host wrote them."""
     json_schema: JsonValue = None
-    """What other arguments have to fit; None: the host did not say."""
+    """The schema of the other arguments; None: the host did not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +38,11 @@ class EditedCall(StrictDataclass):
     arguments: str
     """Whatever was not changed is written as it was before."""
     headline: str
-    """What would happen now, in one line."""
+    """One line that says what would happen now."""
     context: str | None
-    """What people decide on, as Markdown."""
+    """The call as people decide on it, in Markdown."""
     difference: str
-    """What was changed, in words."""
+    """The changes, in words."""
 
 
 def digest_of(written: str) -> str:

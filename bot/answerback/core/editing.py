@@ -46,7 +46,7 @@ class AllowEdited:
     """The whole arguments, as JSON."""
     note: str | None = None
     lasts: bool = False
-    """Whether it is to count for later calls too, as an edited call never does."""
+    """True if it is to count for later calls too, which an edited call never does."""
 
 
 def editable_call(ask: Ask) -> EditableCall | None:

@@ -223,7 +223,7 @@ def as_left_behind(ask: Ask) -> Ask:
 
 
 def is_left_behind(ask: Ask) -> bool:
-    """Whether this is an ask as people see it where it was before."""
+    """Return True for an ask as people see it where it was before."""
     return (
         ask.placement.left is not None
         and ask.placement.left.destination == ask.placement.destination
@@ -231,7 +231,7 @@ def is_left_behind(ask: Ask) -> bool:
 
 
 def may_have_been_left_open(ask: Ask, at: float) -> bool:
-    """Whether people may have seen the ask as open where it was before, at a time of the platform's clock."""
+    """Return True if people may have seen the ask as open where it was before, at a time of the platform's clock."""
     left = ask.placement.left
     if left is None or (left.since is not None and at <= left.since):
         return False

@@ -43,7 +43,7 @@ class AttachedFile(FrozenModel):
     height: int | None = None
     """In pixels; None: it is no picture."""
     alt: str | None = None
-    """What stands for it where it is not seen."""
+    """Alternative text, shown where the file is not."""
 
     @property
     def is_picture(self) -> bool:
@@ -51,13 +51,13 @@ class AttachedFile(FrozenModel):
 
     @property
     def in_words(self) -> str:
-        """What it is, for where it is not shown: its alternative text, its name and its size."""
+        """A description for where it is not shown: its alternative text, its name and its size."""
         named = self.name if self.label == self.name else f"{self.label} ({self.name})"
         return f"{named}, {size_in_words(self.bytes)}"
 
     @property
     def label(self) -> str:
-        """What stands for it in words: its alternative text, or its name."""
+        """Its alternative text, or else its name."""
         return one_line(self.alt) if self.alt and self.alt.strip() else self.name
 
 

@@ -52,7 +52,7 @@ class Persistence(StrEnum):
 
 
 class OptionKind(StrEnum):
-    """What an option of a permission prompt does."""
+    """The effect of an option of a permission prompt."""
 
     ALLOW_ONCE = "allow_once"
     ALLOW_ALWAYS = "allow_always"
@@ -71,7 +71,7 @@ class Option(FrozenModel):
     kind: OptionKind | None = None
     """None where no permission is asked for."""
     lasting: bool = False
-    """Whether it denies further uses as well, as its label says."""
+    """True if it denies further uses as well, as its label says."""
 
 
 class When(FrozenModel):
@@ -91,7 +91,7 @@ class NoteReach(StrEnum):
 
 
 class Question(FrozenModel):
-    """What people are asked in one step of a form, and which answers fit."""
+    """A question of one step of a form, and the answers that fit it."""
 
     id: str
     text: str
@@ -106,35 +106,35 @@ class Question(FrozenModel):
     has_default: bool = False
     when: When | None = None
     other: bool = False
-    """Whether "Something else…" is offered along with the options."""
+    """True if "Something else…" is offered along with the options."""
     other_beside: bool = False
-    """Whether the "Something else…" text is added to the selected options; if not, it replaces them."""
+    """True if the "Something else…" text is added to the selected options; if not, it replaces them."""
     notes: bool = False
-    """Whether a note may go with the choice."""
+    """True if a note may go with the choice."""
     note_reach: NoteReach = NoteReach.ALWAYS
     exclusive: bool = True
-    """Whether only a person may answer."""
+    """True if only a person may answer."""
     persistence: Persistence = Persistence.NONE
     null_is_left_out: bool = False
     """For a schema question: whether an optional field that is answered with null counts as left out."""
     tool: str | None = None
     """The tool that the agent asks permission to use."""
     nothing_known: bool = False
-    """Whether the agent's host did not say what would happen: people are asked once more before they allow it."""
+    """True if the agent's host did not say what would happen: people are asked once more before they allow it."""
     plan: bool = False
-    """Whether the agent presents a plan: not allowing it keeps the agent planning."""
+    """True if the agent presents a plan: not allowing it keeps the agent planning."""
     consent: bool = False
-    """Whether a boolean question asks for consent: its buttons are then Accept and Decline."""
+    """True if a boolean question asks for consent: its buttons are then Accept and Decline."""
 
     @property
     def can_be_remembered(self) -> bool:
-        """Whether the yes and no buttons each get a "for this turn" variant: not if only a person may answer."""
+        """True if the yes and no buttons each get a "for this turn" variant; never if only a person may answer."""
         is_boolean = self.answer_type is AnswerType.BOOLEAN
         return self.persistence is Persistence.TURN and is_boolean and not self.exclusive
 
     @property
     def is_approval(self) -> bool:
-        """Whether its options allow or deny something."""
+        """True if its options allow or deny something."""
         return any(each.kind is not None for each in self.options)
 
     def option(self, value: JsonValue) -> Option | None:
@@ -163,21 +163,21 @@ class Form(FrozenModel):
 
     questions: tuple[Question, ...]
     review: bool = False
-    """Whether a form of more than one question ends in a review before it is submitted."""
+    """True if a form of more than one question ends in a review before it is submitted."""
     reply_needs_text: bool = False
-    """Whether a Reply without text is refused."""
+    """True if a Reply without text is refused."""
     reply_is_free_text: bool = False
-    """Whether text typed instead of an answer ends the ask, as its free-text reply."""
+    """True if text typed instead of an answer ends the ask, as its free-text reply."""
     tool: str | None = None
     """The tool on whose behalf the question is asked; None if the assistant itself asks."""
     context_format: ContextFormat = "markdown"
     decided_by_hand: bool = False
-    """Whether only a person may decide: a default is just a prefill, never an answer, not even at a deadline."""
+    """True if only a person may decide: a default is just a prefill, never an answer, not even at a deadline."""
     confirmation: ConfirmationRule | None = None
-    """What it takes to confirm the answers; None: they need no confirmation."""
+    """The conditions for the answers to be confirmed; None: they need no confirmation."""
 
     def only_denies(self, values: Mapping[str, JsonValue]) -> bool:
-        """Whether all choices among the answers, by question id, deny: only an approval has such options."""
+        """Return True if all choices among the answers, by question id, deny. Only an approval has such options."""
         return set(self.kinds_of(values).values()) == {OptionKind.DENY}
 
     def kinds_of(self, values: Mapping[str, JsonValue]) -> dict[str, OptionKind]:

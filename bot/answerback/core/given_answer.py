@@ -43,7 +43,7 @@ class GivenAnswer(StrictDataclass):
     source: Source = Source.HUMAN
     by: Person | None = None
     remembered: bool = False
-    """Whether the person asked to reuse the answer for the rest of the turn."""
+    """True if the person asked to reuse the answer for the rest of the turn."""
     note: str | None = None
     """The person's note on their choice."""
     edited: EditedCall | None = None

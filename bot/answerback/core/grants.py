@@ -54,7 +54,7 @@ _CONTENT: Final = frozenset(
 _PATCHING: Final = re.compile("patch|diff", re.IGNORECASE)
 """Tools whose content names files."""
 _PLACES: Final = ("locations", "content")
-"""What ACP says besides about the files of a tool call."""
+"""Further fields in which ACP names the files of a tool call."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:\\[^:/]*")
 
 
@@ -79,13 +79,13 @@ class Match(FrozenModel):
     match: str
     """``command``, ``prefix:…``, ``file``, ``address`` or ``tool``."""
     subject: str
-    """What people read: the command, the file, the address, or the tool and its arguments."""
+    """The text that people read: the command, the file, the address, or the tool and its arguments."""
     scope: str
     """The digest of everything that has to be the same."""
 
 
 class GrantOffer(FrozenModel):
-    """What may be allowed again of a prompt, and how much of it."""
+    """The grants that a prompt offers, from narrow to broad."""
 
     matches: tuple[Match, ...]
     minutes: int
@@ -97,7 +97,7 @@ class GrantOffer(FrozenModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant(StrictDataclass):
-    """What a person has allowed again."""
+    """A permission that a person has given for later calls of the same kind."""
 
     id: str
     ask_id: str
@@ -143,7 +143,7 @@ GrantChange = Grant | GrantUse | GrantEnd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantNote(StrictDataclass):
-    """What an ask says about a grant: that it was made with its answer, or that it allowed it."""
+    """A note about a grant on an ask: that it was made with its answer, or that it allowed the ask."""
 
     id: str
     by: Person
@@ -205,16 +205,17 @@ class ToolCall(NamedTuple):
     kind: ToolKind
     arguments: JsonValue
     notes: dict[str, JsonValue]
-    """What the host says besides."""
+    """Other facts that the host reports."""
     others: dict[str, JsonValue]
-    """What else has to be the same: what people do not see of the call, and what allowing it once means to the host."""
+    """Other values that have to be the same: those of the call that people do not see, and what allowing it once means
+    to the host."""
 
 
 class _Candidate(NamedTuple):
     match: str
     subject: str
     same: list[JsonValue]
-    """What has to be the same, besides who asks and the tool."""
+    """The values that have to be the same, besides who asks and the tool."""
 
 
 def offer_of(rule: GrantRule, asker: Asker, call: ToolCall) -> GrantOffer | None:
@@ -314,7 +315,7 @@ def _file(
 
 
 def _is_content(part: JsonValue) -> bool:
-    """Whether these arguments of an edit say only what changes within the file."""
+    """Return True if these arguments of an edit say only what changes within the file."""
     return (
         isinstance(part, dict)
         and part.keys() <= _CONTENT

@@ -52,7 +52,7 @@ def people_to_choose(ask: Ask, people: People) -> tuple[str, ...] | None:
 
 
 def is_collective(name: str) -> bool:
-    """Whether a name stands for several people."""
+    """Return True if a name stands for several people."""
     return name == ANYONE or name.startswith("@")
 
 
@@ -123,7 +123,7 @@ def _group(absent: tuple[str, ...], to: tuple[str, ...], surface: str) -> tuple[
 
 
 def stands_in_for_any(ask: Ask, person: Person, others: Collection[Person], people: People) -> bool:
-    """Whether these people stand in for each other: all accounts of one human count, former ones too."""
+    """Return True if these people stand in for each other: all accounts of one human count, former ones too."""
     for group in ask.placement.stand_ins:
         humans = {people.human(_account(each)) for each in group}
         if people.human(person) in humans and any(people.human(each) in humans for each in others):

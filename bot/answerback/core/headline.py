@@ -24,7 +24,7 @@ _MCP: Final = re.compile(r"mcp__(.+?)__(.+)", re.DOTALL)
 
 
 class ToolKind(StrEnum):
-    """What a tool does, as far as its headline is concerned."""
+    """The kind of a tool, which decides how its headline reads."""
 
     SHELL = "shell"
     EDIT = "edit"
@@ -80,7 +80,7 @@ class McpTool(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """What would happen to one file."""
+    """A change of one file that a call would make."""
 
     path: str | None
     verb: str

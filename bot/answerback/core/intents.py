@@ -90,7 +90,7 @@ class Intent(NamedTuple):
     at: float | None = None
     """When they acted, by the platform's clock."""
     shown: ShownRevision | None = None
-    """What the ask's message shows, if the platform was asked about it."""
+    """The revision that the ask's message shows, if the platform was asked about it."""
     surface: str | None = None
     """The surface that the ask must be shown on; None: any."""
     place: str | None = None
@@ -104,7 +104,7 @@ class Unclear(NamedTuple):
 
     problem: Problem
     early: bool = False
-    """Whether it may have been meant for an earlier question."""
+    """True if it may have been meant for an earlier question."""
 
 
 def resolve_action(

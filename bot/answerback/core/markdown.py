@@ -124,7 +124,8 @@ def parse(source: str) -> tuple[Block, ...]:
 
 
 def hides_marks(source: str) -> bool:
-    """Whether a Markdown context has marks that its blocks do not show, such as those of emphasis, or a backslash.
+    """Return True if a Markdown context has marks that its blocks do not show, such as those of emphasis, or a
+    backslash.
 
     A fence does not count, nor do backticks around a whole paragraph: what they enclose is shown as code, verbatim.
     """

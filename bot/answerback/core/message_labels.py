@@ -6,7 +6,7 @@ from answerback.core.person import FrozenModel
 
 
 class MessageLabels(FrozenModel):
-    """What authors of commands, edits, forwards and files are told, and other texts of chats alone."""
+    """The texts that only chats need: replies to commands, edits, forwards and files, and others."""
 
     administrators: str = "the administrators of {group}"
     files_on_page: str = "Sent with this, and shown on its page: {names}"

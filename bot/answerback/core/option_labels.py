@@ -48,7 +48,7 @@ def show_options(question: Question, labels: Labels) -> ShownOptions:
 
 
 def means_other(label: str, labels: Labels) -> bool:
-    """Whether an option is called "Other", or like the control for one's own words."""
+    """Return True if an option is called "Other", or like the control for one's own words."""
     return _bare(label) in _other_names(labels)
 
 

@@ -11,7 +11,7 @@ from answerback.core.person import EpochSeconds, Person, StrictDataclass
 
 
 class Status(StrEnum):
-    """Whether an ask still waits for answers, or how it ended."""
+    """The state of an ask: open, or how it ended."""
 
     OPEN = "open"
     ANSWERED = "answered"

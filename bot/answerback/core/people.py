@@ -157,14 +157,15 @@ class People:
         return self.ids_on(name, surface) if name is not None else ()
 
     def is_same(self, one: Person, other: Person) -> bool:
-        """Whether two accounts are known to belong to one person."""
+        """Return True if two accounts are known to belong to one person."""
         if (one.surface, one.user_id) == (other.surface, other.user_id):
             return True
         name = self.name_of(one)
         return name is not None and name == self.name_of(other)
 
     def may_be_same(self, one: Person, other: Person) -> bool:
-        """Whether two accounts belong to one person, or did once, or differ only in case: a proxy may take any."""
+        """Return True if two accounts belong to one person, or did once, or differ only in case: a proxy may accept any
+        case."""
         return self.human(one) == self.human(other)
 
     def human(self, person: Person) -> str:
@@ -173,11 +174,11 @@ class People:
         return self._humans.get(folded, folded)
 
     def is_settled(self, person: Person, at: float) -> bool:
-        """Whether an account counts for confirmations: it was not linked only recently, nor in the future."""
+        """Return True if an account counts for confirmations: it was not linked only recently, nor in the future."""
         return _is_settled(self._linked_at.get(account_id(person)), at)
 
     def is_different(self, one: Person, other: Person, at: float) -> bool:
-        """Whether two accounts are known to belong to different people: on one surface, or by the directory."""
+        """Return True if two accounts are known to belong to different people: on one surface, or by the directory."""
         if self.may_be_same(one, other):
             return False
         # Who signs in one way may have a personal link, too, or sign in another way.
@@ -187,7 +188,7 @@ class People:
         return self.is_known(one, at) and self.is_known(other, at)
 
     def is_known(self, person: Person, at: float) -> bool:
-        """Whether the directory says who the person is, and not only since a moment ago."""
+        """Return True if the directory says who the person is, and has done so for more than a moment."""
         name = self.name_of(person)
         if name is None or not self.is_settled(person, at):
             return False

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes: a picture with its size, or anything else. Nothing is decoded. Pure.
+"""Tell from a file's first bytes if it is a picture, and its size. Nothing is decoded. Pure.
 
 Layouts: PNG https://www.w3.org/TR/png-3/#11IHDR, JPEG https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.2.2),
 GIF https://www.w3.org/Graphics/GIF/spec-gif89a.txt (18), WebP https://www.rfc-editor.org/rfc/rfc9649#section-2.

@@ -40,9 +40,9 @@ class ConfirmerCopy(StrictDataclass):
     """The surface's reference to the copy; None until it is posted."""
     thread: Thread | None = None
     shows: tuple[int, bool, int, float | None] | None = None
-    """What it shows: see `answerback.core.ask.Ask.rendered_state`."""
+    """The state that it shows: see `answerback.core.ask.Ask.rendered_state`."""
     unreachable: bool = False
-    """Whether the platform lets nobody write to them."""
+    """True if the platform lets nobody write to them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Placement(StrictDataclass):
     shown_revision: int = 0
     """The revision that the live message shows."""
     seen: bool = False
-    """Whether people could see the live message here."""
+    """True once people could see the live message here."""
     seen_since: float | None = None
     """Since when they could, by the platform's clock; None: that is unknown."""
     first_seen: float | None = None

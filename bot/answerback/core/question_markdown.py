@@ -14,7 +14,8 @@ from answerback.core.form import Form, Question
 _CACHED: Final = 128
 """Number of remembered texts: a question is shown again after every click."""
 MARKS: Final = re.compile(r"[*_`#|>]|^[ \t]*(?:[-+]|\d+[.)])[ \t]", re.MULTILINE)
-"""What all Markdown has but plain paragraphs. Looked for first: most questions cost nothing then."""
+"""The characters of which all Markdown except plain paragraphs has one. They are looked for first, so most questions
+cost nothing."""
 _BLANK_LINES: Final = re.compile(r"\n[ \t]*\n")
 _EMPHASIS: Final = re.compile(
     r"(?<![\w*`\\])(?P<mark>\*\*|\*|`)(?=[^\s*`])(?P<text>(?:(?!(?P=mark))[^\n])*?(?<=[^\s*`\\]))(?P=mark)(?![\w*`])"
@@ -24,14 +25,14 @@ _EMPHASIS: Final = re.compile(
 Underscores are letters of names.
 """
 _STARRED: Final = re.compile(r"\w.*\w|\w")
-"""What is taken for a phrase between single asterisks, which patterns of file names have too."""
+"""The text that is taken for a phrase between single asterisks, which patterns of file names have too."""
 
 
 class Divided(NamedTuple):
     """A question's text, divided."""
 
     lead: str
-    """What stands above the question, as Markdown; may be empty."""
+    """The text above the question, as Markdown; may be empty."""
     asked: str
     """The question itself, as plain text."""
 
@@ -48,7 +49,7 @@ def _unmarked(found: re.Match[str]) -> str:
 
 
 def is_markdown(form: Form, question: Question) -> bool:
-    """Whether a question may hold Markdown: what people permit, and plain text, stays as it was sent."""
+    """Return True if a question may hold Markdown: permission prompts and plain text stay as they were sent."""
     return form.context_format == "markdown" and question.tool is None and not question.is_approval
 
 

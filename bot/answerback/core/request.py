@@ -1,4 +1,4 @@
-"""What an agent asked for and gets, and whom the ask goes to when nobody answers. Values only."""
+"""The request of an agent: its form, its limits, and the escalation if nobody answers. Values only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ DEFAULT_ASKER: Final = UNKNOWN_ASKER
 
 
 class Escalation(FrozenModel):
-    """What to do if nobody has answered after ``after`` seconds: show the ask elsewhere, let others act, or both."""
+    """The rule for when nobody has answered after ``after`` seconds: show the ask elsewhere, let others act, or
+    both."""
 
     after: float
     to: Destination | None = None
@@ -41,7 +42,7 @@ class OtherAccount(FrozenModel):
 
 
 class Request(FrozenModel):
-    """What the agent asked for. It never changes."""
+    """The request of an agent as it was accepted. It never changes."""
 
     name: str
     dialect: str
@@ -70,16 +71,16 @@ class Request(FrozenModel):
     prompt_labels: dict[str, str] = Field(default_factory=dict)
     """The configured display name of the asker of single questions, by question id."""
     mention: bool = False
-    """Whether the first post notifies the responders."""
+    """True if the first post notifies the responders."""
     accepts: tuple[Literal["clarify"], ...] = ()
-    """What the agent supports. ``clarify``: people may ask it to explain."""
+    """The abilities of the agent. ``clarify``: people may ask it to explain."""
     mode: Literal["wait", "async"] = "wait"
     """``async``: the agent continues at once and gets the result later."""
     join: str | None = None
     """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
     origin: Origin = Origin()
     grants: GrantOffer | None = None
-    """What of it may be allowed again; None: nothing."""
+    """The grants that may be made for it; None: none may."""
     editable: tuple[EditableCall, ...] = ()
     """The calls that people may change before they allow them; empty: none."""
     route: str | None = None
@@ -92,9 +93,10 @@ class Request(FrozenModel):
     ceiling: tuple[str, ...] | None = None
     """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
     leased: bool = False
-    """Whether the ask ends once its agent waits no longer: its host gives up with what carries the answer."""
+    """True if the ask ends once its agent no longer waits, because the host gives up along with what carries the
+    answer."""
     files: tuple[AttachedFile, ...] = ()
-    """What it sent with the call, in its order."""
+    """The files that came with the call, in its order."""
     trace: dict[str, str] = Field(default_factory=dict)
     """The W3C context of its trace: ``traceparent`` and ``tracestate``. Empty: it is not traced."""
 

@@ -1,4 +1,4 @@
-"""What happens to an open ask as time passes. Values only."""
+"""The times at which something happens to an open ask. Values only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Schedule(StrictDataclass):
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
     returned: bool = False
-    """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
+    """True if nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
     escalated: bool = False
     inquiring: bool = False
-    """Whether the inquiry backend, not a surface, is to answer the open question."""
+    """True if the inquiry backend, not a surface, is to answer the open question."""

@@ -64,7 +64,7 @@ def entries_from_value(
 
 
 def needs_entry(field: Field) -> bool:
-    """Whether leaving a field empty is certainly not a valid answer."""
+    """Return True if leaving a field empty is certainly not a valid answer."""
     return isinstance(_value_if_empty(field), Problem)
 
 
@@ -98,12 +98,12 @@ def value_from_entries(
 
 
 def is_blank_row(field: Field, row: Mapping[str, FieldEntry]) -> bool:
-    """Whether nothing is entered in a row, which therefore counts as none."""
+    """Return True if nothing is entered in a row, which is then left out."""
     return all(_is_empty(column, row.get(column.name)) for column in field.columns)
 
 
 def can_hold(field: Field, value: JsonValue) -> bool:
-    """Whether a field of rows shows this value without losing any of it, so that it is sent as it came."""
+    """Return True if a field of rows shows this value without losing any of it, so that it is sent as it came."""
     read = value_from_entries((field,), {field.name: _entry(field, value)})
     whole: JsonValue = value if field.is_whole else {field.name: value}
     return not isinstance(read, tuple) and json_value_key(read) == json_value_key(whole)

@@ -65,7 +65,7 @@ class Field:
     required: bool
     kind: FieldKind
     nullable: bool = False
-    """Whether null is allowed; a required field left empty then yields null."""
+    """True if null is allowed; a required field left empty then yields null."""
     choices: tuple[Choice, ...] = ()
     min_length: int | None = None
     max_length: int | None = None
@@ -81,7 +81,7 @@ class Field:
     """The schema's first example of a text."""
     columns: tuple[Field, ...] = ()
     is_whole: bool = False
-    """Whether this field is the whole value, since the schema does not describe an object."""
+    """True if this field is the whole value, since the schema does not describe an object."""
 
     @property
     def pointer(self) -> str:

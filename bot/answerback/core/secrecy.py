@@ -1,4 +1,4 @@
-"""What an agent may not read: as long as other people have to confirm an ask's answers, it learns none of them. Pure.
+"""Keep answers from the agent as long as other people have to confirm them. Pure.
 
 If the ask ends without enough confirmations, that stays so.
 """
@@ -17,7 +17,7 @@ _FAILED: Final = f"The call failed before its answers were confirmed. {NO_RETRY}
 
 
 def keeps_secret(ask: Ask) -> bool:
-    """Whether an ask has answers, now or soon, that its agent may not read."""
+    """Return True if an ask has answers, now or soon, that its agent may not read."""
     return ask.form.confirmation is not None and ask.status is not Status.ANSWERED
 
 
@@ -36,14 +36,14 @@ def without_unconfirmed(ask: Ask) -> Ask:
 
 
 def has_telling_failure(ask: Ask) -> bool:
-    """Whether an ask with a secret failed at a question that was put because of an answer."""
+    """Return True if an ask with a secret failed at a question that was asked because of an answer."""
     if (at := ask.walk.at) is None or ask.status is not Status.FAILED or not keeps_secret(ask):
         return False
     return is_telling(ask, ask.form.questions[at].id)
 
 
 def is_unconfirmed(ask: Ask) -> bool:
-    """Whether an ask has ended with answers that nobody confirmed."""
+    """Return True if an ask has ended with answers that nobody confirmed."""
     outcome = without_unconfirmed(ask).outcome
     return outcome is not None and outcome.reason is Reason.NOT_CONFIRMED
 
@@ -72,7 +72,7 @@ def view_for_agent(ask: Ask, view: View) -> View:
 
 
 def is_telling(ask: Ask, question_id: str | None) -> bool:
-    """Whether it tells something about the answers that this question was put."""
+    """Return True if the mere fact that this question was asked tells something about the answers."""
     questions = ask.form.questions
     has_conditions = any(each.when is not None for each in questions)
     return has_conditions and question_id not in {None, questions[0].id}

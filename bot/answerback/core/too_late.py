@@ -27,7 +27,7 @@ class TryAgain:
     action: ClassVar[str] = "try_again"
     text: str | None = None
     is_draft: bool = False
-    """Whether the person has yet to enter the text: then it is only checked whether they may."""
+    """True if the person has yet to enter the text: then it is only checked that they may."""
 
 
 def give_up(ask: Ask, how: GaveUp, *, at: float) -> Change:

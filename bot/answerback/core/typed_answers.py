@@ -64,7 +64,8 @@ def check_not_too_early(
 
 
 def may_have_looked_open(ask: Ask, at: float) -> bool:
-    """Whether people may have seen the ask as open at a time of the platform's clock, whatever has happened since."""
+    """Return True if people may have seen the ask as open at a time of the platform's clock, whatever has happened
+    since."""
     if not ask.placement.message or (
         ask.placement.seen_since is not None and at <= ask.placement.seen_since
     ):

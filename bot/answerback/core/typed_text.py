@@ -30,7 +30,8 @@ def plain(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text has nothing but blanks and characters that draw nothing: a person has said nothing with it."""
+    """Return True if a text has nothing but blanks and characters that draw nothing, so that a person has said nothing
+    with it."""
     return not text.strip() or not INVISIBLE.sub("", text).strip()
 
 
@@ -65,6 +66,6 @@ def parse_position(text: str) -> int | None:
 
 
 def is_only_numbers(text: str) -> bool:
-    """Whether a text is nothing but numbers: one, several, or one that is written with blanks or commas."""
+    """Return True if a text is nothing but numbers: one, several, or one that is written with blanks or commas."""
     parts = [text] if parse_position(text) is not None else " ".join(split_list(text)).split()
     return bool(parts) and all(parse_position(part) is not None for part in set(parts))

@@ -58,7 +58,7 @@ def _check_word(word: str) -> str:
 
 
 class RouteMark(FrozenModel):
-    """What tells a route's asks from others at a glance. The color only repeats what the word says."""
+    """A mark that tells a route's asks from others at a glance. The color only repeats what the word says."""
 
     word: Annotated[str, Field(min_length=1, max_length=MAX_WORD), AfterValidator(_check_word)]
     color: MarkColor = MarkColor.GREY

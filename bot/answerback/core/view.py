@@ -41,7 +41,7 @@ _MARKS: Final = re.compile(r"[\\`*_\[\]<>#~|]")
 
 
 class SentCall(NamedTuple):
-    """What "Show in full" adds to an ask."""
+    """The parts of an ask that only "Show in full" shows."""
 
     folder: str | None
     name: str
@@ -58,12 +58,12 @@ class Prompt(NamedTuple):
     total: int
     prefill: JsonValue
     remember: bool
-    """Whether "for this turn" answers are offered."""
+    """True if "for this turn" answers are offered."""
     again: GivenAnswer | None = None
     """The earlier answer used as the prefill; None if the prefill is the question's default."""
     context_format: ContextFormat = "markdown"
     asides: tuple[Aside, ...] = ()
-    """What people asked about the question, and what the agent explained."""
+    """The questions that people asked about this one, each with the agent's explanation."""
     others: tuple[Option, ...] = ()
     """Options that only say "something else": they are not among the question's, but open the text entry."""
     every_option: tuple[Option, ...] = ()
@@ -80,12 +80,12 @@ class Prompt(NamedTuple):
 
     @property
     def about_other(self) -> str:
-        """What the agent says about that option."""
+        """The agent's explanation of that option."""
         return "\n".join(each.description for each in self.others if each.description)
 
     @property
     def is_prefilled(self) -> bool:
-        """Whether there is a prefill; an answered null is one."""
+        """True if there is a prefill; an answered null is one."""
         return self.again is not None or self.question.has_default
 
     @property
@@ -119,7 +119,7 @@ class Line(NamedTuple):
 
     question: Question
     text: str
-    """What stands for the question: in a review with its label in front."""
+    """The text that stands for the question: in a review with its label in front."""
     given: GivenAnswer | None
     editable: bool = False
     by: Person | None = None
@@ -134,7 +134,7 @@ class Confirmation(NamedTuple):
     missing: int
     """How many of them have not done so yet."""
     about: Prompt
-    """What was decided on, as a question whose context is that of all questions asked."""
+    """The decision to confirm, as a question whose context is that of all questions asked."""
     unreachable: int = 0
     """How many of those who may confirm them cannot be reached."""
 
@@ -159,31 +159,31 @@ class View(NamedTuple):
     reply: str | None
     reply_needs_text: bool
     unattended: bool = False
-    """Whether the agent has stopped waiting for this answer, or had done so when the ask ended."""
+    """True if the agent has stopped waiting for this answer, or had done so when the ask ended."""
     reviewed: bool = False
-    """Whether the form ends in a review; Back and Edit then discard no answers."""
+    """True if the form ends in a review; Back and Edit then discard no answers."""
     has_next: bool = False
-    """Whether the open question can be left for later, because there is another one without an answer."""
+    """True if the open question can be left for later, because there is another one without an answer."""
     responders: tuple[str, ...] = ()
     """The ids of those who may answer; empty if that need not be shown: in a direct message, and after the end."""
     mention: bool = False
-    """Whether the first post notifies the responders."""
+    """True if the first post notifies the responders."""
     closes_at: float | None = None
     """When the open ask expires, in seconds since the epoch; None: never."""
     approval: bool = False
-    """Whether permission is asked for: Reply and End Turn then deny."""
+    """True if permission is asked for: Reply and End Turn then deny."""
     plan: bool = False
-    """Whether that is for a plan: Reply then keeps the agent planning."""
+    """True if permission is asked for a plan: Reply then keeps the agent planning."""
     headline: str = ""
-    """What would happen, or the first question, in one line; empty after an erasure."""
+    """One line that says what would happen, or asks the first question; empty after an erasure."""
     erased: bool = False
-    """Whether the content has been erased; then only that fact is shown."""
+    """True if the content has been erased; then only that fact is shown."""
     tried_again: TriedAgain | None = None
     """Who told the agent to try again what nobody had allowed in time."""
     can_try_again: bool = False
-    """Whether people can still tell it to."""
+    """True if people can still tell the agent to try again."""
     uncollected: bool = False
-    """Whether its agent has yet to get the outcome, or what it was told since."""
+    """True if its agent has yet to get the outcome, or what it was told since."""
     collected_at: float | None = None
     """When its agent got that."""
     asked_at: float = 0.0
@@ -191,12 +191,12 @@ class View(NamedTuple):
     host: str = DEFAULT_ASKER
     """The asker's name alone, without where it asks from."""
     sent: SentCall | None = None
-    """What "Show in full" adds; None if there is nothing."""
+    """The parts that "Show in full" adds; None if there are none."""
     confirmation: Confirmation | None = None
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
     unconfirmed: bool = False
-    """Whether it ended while its answers waited for confirmation."""
+    """True if it ended while its answers waited for confirmation."""
     handed_over: HandedOver | None = None
     """Who handed it over last, and to whom, while it is open."""
     recipients: tuple[str, ...] | None = None
@@ -204,26 +204,26 @@ class View(NamedTuple):
     editable: EditableCall | None = None
     """The call that may be changed before it is allowed."""
     grants: GrantOffer | None = None
-    """What may be allowed again along with the answer that allows once."""
+    """The grants that may be made along with the answer that allows once."""
     grant: GrantNote | None = None
     """The grant that was made with the answer, or that allowed this."""
     can_revoke: bool = False
-    """Whether people can revoke it here."""
+    """True if people can revoke the grant here."""
     urgency: Urgency = Urgency.NORMAL
     """How urgent it is while it is open; normal after that."""
     mark: RouteMark | None = None
     """The mark of its route."""
     files: tuple[AttachedFile, ...] = ()
-    """What the agent sent with it."""
+    """The files that the agent sent with it."""
 
     @property
     def is_review(self) -> bool:
-        """Whether the person is to check the answers and submit them."""
+        """True if the person is to check the answers and submit them."""
         return self.prompt is None and self.outcome is None and self.confirmation is None
 
     @property
     def about(self) -> Prompt | None:
-        """What people decide on: the open question, or what they are to confirm."""
+        """The prompt that people decide on: the open question, or the decision that they are to confirm."""
         return self.confirmation.about if self.confirmation else self.prompt
 
 

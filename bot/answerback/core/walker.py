@@ -95,7 +95,7 @@ class Walk(StrictDataclass):
 
     @property
     def open(self) -> bool:
-        """Whether the walk is still waiting for a person."""
+        """True while the walk waits for a person."""
         return self.phase in OPEN_PHASES
 
     @property
@@ -478,4 +478,4 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[Action], _Transition | Refusal]]]
     Phase.CANCELLED: _NOTHING,
     Phase.TURN_ENDED: _NOTHING,
 }
-"""What each action does in each phase: the function that handles it, or why it is refused."""
+"""The effect of each action in each phase: the function that handles it, or the reason why it is refused."""

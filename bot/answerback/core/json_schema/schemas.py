@@ -167,7 +167,7 @@ def _reject_impossible(schema: JsonValue) -> None:
 
 
 def _allows_nothing(schema: JsonValue) -> bool:
-    """Whether a schema literally allows no value."""
+    """Return True if a schema literally allows no value."""
     if not isinstance(schema, dict):
         return schema is False
     return schema.get("enum") == [] or ("not" in schema and schema["not"] in ({}, True))

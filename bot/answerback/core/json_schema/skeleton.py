@@ -1,4 +1,4 @@
-"""What a person reads who answers a JSON Schema by hand: the shape of a value, with blanks to fill in. Pure."""
+"""The outline of a JSON value with blanks to fill in, for people who answer a JSON Schema by hand. Pure."""
 
 from __future__ import annotations
 
