@@ -90,7 +90,7 @@ class WebSettings(SurfaceSettings):
     push_detail: Literal["agent", "headline"] = "agent"
     """What a notification says: which agent asks, or the headline, too."""
     push_answer: bool = False
-    """Whether a permission can be denied from the notification."""
+    """True if a permission can be denied from the notification."""
     push_anyone: bool = False
     """Whether everyone is notified of what anyone may answer."""
     push_allow: Names = ()

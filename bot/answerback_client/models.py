@@ -158,7 +158,7 @@ class Edited:
     digest: str
     """By which the approval is consumed."""
     difference: str
-    """What was changed, in words."""
+    """The changes, in words."""
 
     @classmethod
     def of(cls, body: Json) -> Self:
@@ -196,7 +196,7 @@ class Ask:
 
     @property
     def headline(self) -> str:
-        """What would happen, or the first question, on one line; empty after an erasure."""
+        """One line that says what would happen, or asks the first question; empty after an erasure."""
         return str(self.json.get("headline") or "")
 
     @property

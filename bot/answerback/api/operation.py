@@ -156,7 +156,7 @@ class Call:
 
     @property
     def is_from_agent(self) -> bool:
-        """Whether the caller is an agent. A caller without a token or key counts as one."""
+        """True if the caller is an agent. A caller without a token or key counts as one."""
         return self.person is None and (self.agent is None or self.agent.role == "agent")
 
     @property

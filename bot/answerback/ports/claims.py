@@ -123,7 +123,7 @@ class RemoteChanges(Protocol):
 
 
 class SharedLeases(NamedTuple):
-    """What this process shares with others: the store's leases, and its own name as a holder."""
+    """The parts that this process shares with others: the store's leases, and its own name as a holder."""
 
     leases: Leases
     holder: str

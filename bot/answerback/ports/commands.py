@@ -16,7 +16,7 @@ from answerback.core.person import Person
 logger = logging.getLogger(__name__)
 
 COMMAND: Final = "answerback"
-"""What people type after the slash, before a command's own name."""
+"""The name that people type after the slash, before a command's own name."""
 
 
 class CommandUse(NamedTuple):
@@ -24,9 +24,9 @@ class CommandUse(NamedTuple):
 
     person: Person
     text: str = ""
-    """What follows the command's name."""
+    """The text that follows the command's name."""
     pressed: bool = False
-    """Whether they pressed a button of an earlier answer, which they have read, instead of typing it."""
+    """True if they pressed a button of an earlier answer, which they have read, instead of typing it."""
 
 
 class CommandButton(NamedTuple):
@@ -38,7 +38,7 @@ class CommandButton(NamedTuple):
 
 
 class CommandAnswer(NamedTuple):
-    """What only the person is told."""
+    """The answer to a command, shown only to the person who gave it."""
 
     text: str
     """Plain text: each surface makes it harmless."""
@@ -50,13 +50,13 @@ async def _only_listed(_use: CommandUse) -> CommandAnswer:
 
 
 class Command(NamedTuple):
-    """What people can do by a command."""
+    """A command that people can give."""
 
     name: str
     about: str
-    """What it does, in a line of at most 100 characters."""
+    """A description of at most 100 characters, on one line."""
     argument: str = ""
-    """What has to be typed after it; empty if nothing has to."""
+    """The argument that has to be typed after it; empty if it takes none."""
     answer: Callable[[CommandUse], Awaitable[CommandAnswer]] = _only_listed
     """Carries it out. The default is for those who only list what there is."""
 

@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What the configuration says to an extension."""
+    """The parts of the configuration that an extension reads."""
 
     table: Any
     """Its own table, of the type `Extension.settings`."""
@@ -72,13 +72,13 @@ class Configured:
 
     @property
     def uses_tokens(self) -> bool:
-        """Whether agents need tokens."""
+        """True if agents need tokens."""
         return self.agent_secrets is not None
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceParts:
-    """What the process provides to an extension."""
+    """The parts of the process that an extension can use."""
 
     configured: Configured
     store: Store
@@ -88,14 +88,14 @@ class ServiceParts:
     database_file: Path
     """The database's file, or where one would be: what else is to be kept is put beside it."""
     database_name: str
-    """What people call the database, without its password."""
+    """The name that people know the database by, without its password."""
     people: People
     surfaces: Mapping[str, Surface]
     """The surfaces by name; empty until all extensions are open."""
     holders: KeyHolderSource
     """Returns the valid keys and whom they belong to."""
     signed_in_by: str | None
-    """What tells who a proxy has signed in; None if no proxy signs people in."""
+    """The name of the source that says who a proxy has signed in; None if no proxy signs people in."""
     credential_of: Callable[[Person], Awaitable[str | None]]
     """Returns what proves now who a person is; see `answerback.service.grants.CredentialOf`."""
     is_agent: Callable[[str], bool]
@@ -152,7 +152,7 @@ class Running:
     kinds: frozenset[str] | None = None
     """`on_change` is called only with changes that add such lines to the record, such as ``ended``; None: with each."""
     only_callbacks: bool = False
-    """Whether `on_change` is called only for asks whose agents want to be sent the outcome."""
+    """True if `on_change` is called only for asks whose agents want to be sent the outcome."""
 
     def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
         """Return what is stored with a change of the ask ``before`` (None: it is new). Pure and quick: it is called in
@@ -180,11 +180,11 @@ class Running:
         return ()
 
     def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        """What runs in the background, by names for the log; what fails is started again."""
+        """Return the background loops, by names for the log. One that fails is started again."""
         return {}
 
     def commands(self) -> Sequence[Command]:
-        """What people can do by ``/answerback``."""
+        """Return the commands that people can give by ``/answerback``."""
         return ()
 
     def quiet_until(self, person: Person, at: float) -> float | None:
@@ -192,7 +192,8 @@ class Running:
         return None
 
     def for_page(self, surface: str) -> object | None:
-        """What a surface gets in `answerback.ports.plugin.Host.additions`, by the extension's name; None: nothing."""
+        """Return the part that a surface gets in `answerback.ports.plugin.Host.additions`, by the extension's name;
+        None: nothing."""
         return None
 
     async def signed_in(self) -> Sequence[KeyHolder]:
@@ -200,7 +201,8 @@ class Running:
         return ()
 
     def credential_of(self, person: Person) -> str | None:
-        """What proves who a person is that it has signed in, as long as they may sign in; None: nothing."""
+        """Return the proof of who a person is that it has signed in, as long as they may sign in; None: it has not
+        signed them in."""
         return None
 
     def reload(self, configured: Configured) -> Callable[[], None] | None:
@@ -213,7 +215,8 @@ class Running:
 
 
 class Extension(ABC):
-    """What the entry point names. Commands of the program have a door of their own, `answerback.commands`."""
+    """The class that an extension's entry point names. Commands of the program have a door of their own,
+    `answerback.commands`."""
 
     name: ClassVar[str]
     order: ClassVar[int] = 100
@@ -232,7 +235,7 @@ class Extension(ABC):
         return ()
 
     def listed_commands(self, configured: Configured) -> Sequence[Command]:
-        """What people can do by ``/answerback`` where it runs; `answerback doctor` lists it."""
+        """Return the commands that people can give by ``/answerback`` where it runs; `answerback doctor` lists them."""
         return ()
 
     def strengths(self, configured: Configured) -> Sequence[Strength]:

@@ -1,4 +1,4 @@
-"""What extensions store: rows of their own, and how these are erased, copied, exported and kept."""
+"""The rows that extensions store, and how these are erased, copied, exported and kept."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class AskRow(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What an extension stores with a change of an ask, in the same transaction."""
+    """The rows that an extension stores with a change of an ask, in the same transaction."""
 
     deliveries: tuple[Delivery, ...] = ()
-    """What is to be sent: see `answerback.ports.extension.Running.send`."""
+    """The deliveries to send: see `answerback.ports.extension.Running.send`."""
     rows: tuple[NewRow, ...] = ()
     ask_rows: tuple[AskRow, ...] = ()
     """Rows of tables that migrations of this repository make."""
@@ -46,7 +46,7 @@ class RowTable(NamedTuple):
     name: str
     """The extension's name, or that with a dot and a word after it."""
     exported: bool = False
-    """Whether `answerback export` prints the rows, to the operator and front ends."""
+    """True if `answerback export` prints the rows, to the operator and front ends."""
     days: float | None = None
     """The rows are deleted this many days after they were stored; None: they stay until their asks are erased."""
 
@@ -99,7 +99,7 @@ class SchemaTable(NamedTuple):
     erase: str = ""
     """The statement that erases what belongs to the ask ``$1``; empty if nothing does."""
     given_number: bool = False
-    """Whether the database gives ``seq``."""
+    """True if the database gives ``seq``."""
     pruned: tuple[str, str] | None = None
     """Its primary key and the column with a time, if rows are deleted some time after it; None: they stay."""
     clock_set_back: str = ""

@@ -1,4 +1,4 @@
-"""What is stored about an ask's live message: which revision it shows, and since when. Pure."""
+"""The stored state of an ask's live message: which revision it shows, and since when. Pure."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class ApiCall(Protocol):
 
     @property
     def is_from_agent(self) -> bool:
-        """Whether the caller is an agent. A caller without a token or key counts as one."""
+        """True if the caller is an agent. A caller without a token or key counts as one."""
 
     @property
     def agent_scope(self) -> str | None:
@@ -133,9 +133,9 @@ class Operation(Generic[C]):
     headers: tuple[HeaderSpec, ...] = ()
     description: str = ""
     guests: bool = True
-    """Whether a personal link's key may call it, if the operator's key may."""
+    """True if a personal link's key may call it, if the operator's key may."""
     public: bool = False
-    """Whether the public listener has it, too."""
+    """True if the public listener has it, too."""
     after: str = ""
     """The id of the operation that it follows in the description; empty: it comes last."""
 

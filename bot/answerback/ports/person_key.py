@@ -43,7 +43,7 @@ class KeyHolder:
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is the service's own key."""
+        """True if it is the service's own key."""
         return is_operator(self.person)
 
 
@@ -57,7 +57,7 @@ def operator(surface: str) -> Person:
 
 
 def is_operator(person: Person) -> bool:
-    """Whether a person presented the service's own key."""
+    """Return True if a person presented the service's own key."""
     return person.known is AuthMethod.KEY and person.user_id == OPERATOR
 
 
@@ -72,7 +72,7 @@ def new_personal_key() -> str:
 
 
 def is_personal(key: str) -> bool:
-    """Whether a key belongs to a personal link."""
+    """Return True if a key belongs to a personal link."""
     return key.startswith(_PERSONAL_PREFIX)
 
 

@@ -28,14 +28,15 @@ GROUP: Final = "answerback.surfaces"
 
 
 Strength: TypeAlias = Literal["accounts", "links"]
-"""What two people who acted differ by: their accounts on a platform or at a proxy, or only their personal links."""
+"""The evidence that two people who acted are different: their accounts on a platform or at a proxy, or only their
+personal links."""
 
 
 class SurfaceSettings(Table):
     """A surface's configuration table. Every key has a default; a validator reports what is missing."""
 
     def configured(self) -> bool:
-        """Whether to start the surface; by default, if any key is set."""
+        """Return True if the surface is to be started: by default, if any of its keys is set."""
         return bool(self.model_fields_set)
 
     def http_actions_setting(self) -> str | None:
@@ -55,7 +56,7 @@ class SurfaceSettings(Table):
         return user_id
 
     def strength(self) -> Strength:
-        """What distinguishes two people here."""
+        """Return the evidence by which two people are told apart here."""
         return "accounts"
 
     def proxies(self) -> Sequence[str]:
@@ -63,7 +64,7 @@ class SurfaceSettings(Table):
         return ()
 
     def signed_in_by(self) -> str | None:
-        """What tells who a proxy has signed in here; None if no proxy signs people in."""
+        """Return the name of the source that says who a proxy has signed in here; None if no proxy signs people in."""
         return None
 
     def connection(self) -> str:
@@ -76,7 +77,7 @@ S = TypeVar("S", bound=SurfaceSettings)
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the process provides to a surface."""
+    """The parts of the process that a surface can use."""
 
     http: aiohttp.ClientSession
     """For all outgoing calls; it does not limit the number of connections."""
@@ -90,17 +91,17 @@ class Host:
     holders: KeyHolderSource
     """Returns the valid keys and whom they belong to."""
     tokens: bool
-    """Whether agents need tokens."""
+    """True if agents need tokens."""
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
     additions: Mapping[str, object] = field(default_factory=dict)
-    """What extensions add to this surface's pages, by their names: ``push`` is an `answerback.ports.push.PushDevices`,
-    ``sign_ins`` an `answerback.ports.teams.AgentSignIns`, ``account_links`` an
+    """The parts that extensions add to this surface's pages, by their names: ``push`` is an
+    `answerback.ports.push.PushDevices`, ``sign_ins`` an `answerback.ports.teams.AgentSignIns`, ``account_links`` an
     `answerback.ports.teams.LinkedAccounts`."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None
-    """What is shared with other processes; None if this process has its store to itself."""
+    """The parts that are shared with other processes; None if this process has its store to itself."""
 
 
 class OperatorPages(Protocol):
@@ -135,17 +136,17 @@ class Finding:
     wrong: str | None = None
     fix: str = ""
     warning: bool = False
-    """Whether ``wrong`` is only a risk to know about, and nothing is broken."""
+    """True if ``wrong`` is only a risk to know about, and nothing is broken."""
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing is broken."""
+        """True if nothing is broken."""
         return self.wrong is None or self.warning
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorContext:
-    """What `answerback doctor` checks on a surface, along with its settings."""
+    """The context of the checks that `answerback doctor` makes on a surface, besides its settings."""
 
     http: aiohttp.ClientSession
     public_url: str | None = None
@@ -156,9 +157,9 @@ class DoctorContext:
     direct: Sequence[Sequence[str]] = ()
     """The lists of those who may answer, or confirm, in a direct message."""
     fix: bool = False
-    """Whether to change the settings at the platform that can be changed there."""
+    """True to change the settings at the platform that can be changed there."""
     commands: Sequence[Command] = ()
-    """What people can do by ``/answerback``."""
+    """The commands that people can give by ``/answerback``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class Preview:
     source: JsonValue = None
     """The JSON to show next to the rendering; None: the payload."""
     hint: str = ""
-    """What that JSON can be used for."""
+    """A hint at the use of that JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class Manifest:
 
 
 class SurfacePlugin(ABC, Generic[S]):
-    """What a surface's distribution provides.
+    """The entry point of a surface's distribution.
 
     Every command imports its module, so it must import the platform's libraries only inside its methods.
     """
@@ -201,7 +202,7 @@ class SurfacePlugin(ABC, Generic[S]):
     order: ClassVar[int] = 100
     """Its position in lists: lower comes first."""
     home: ClassVar[bool] = False
-    """Whether asks without a destination can go here: such a surface needs no settings and has `OperatorPages`."""
+    """True if asks without a destination can go here: such a surface needs no settings and has `OperatorPages`."""
     settings: type[S]
     variables: ClassVar[Mapping[str, str]] = {}
     """Environment variables that people already set for this platform, and the keys they stand for."""
@@ -213,7 +214,8 @@ class SurfacePlugin(ABC, Generic[S]):
     """Loggers of libraries that are verbose at the level "info"."""
 
     def push(self, settings: S, labels: Labels) -> tuple[PushRules, ComposePush] | None:
-        """What notifications may say and do, and what writes them; None: people cannot have themselves notified."""
+        """Return the rules for notifications, and the function that writes them; None: people cannot have themselves
+        notified."""
         return None
 
     def load(self) -> None:

@@ -30,7 +30,7 @@ class PushSubscription:
     auth: str = field(repr=False)
     """The secret that the browser shares with the sender, in base64url."""
     device: str
-    """What the browser calls itself."""
+    """The browser's name for itself."""
     credential: str
     """The hash of the key that the person used; empty: a proxy named them."""
     operator: str
@@ -53,21 +53,21 @@ class PushSubscriptions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PushRules:
-    """What the operator allows."""
+    """The operator's rules for notifications."""
 
     headline: bool = False
-    """Whether a notification shows the headline."""
+    """True if a notification shows the headline."""
     deny: bool = False
-    """Whether a permission can be denied from the notification."""
+    """True if a permission can be denied from the notification."""
     anyone: bool = False
-    """Whether everyone is told of what anyone may answer."""
+    """True if everyone is told of asks that anyone may answer."""
     allow: tuple[str, ...] = ()
     """Push services at addresses that are otherwise refused, as ``callbacks.allow``."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSubscription:
-    """What a browser sends to subscribe."""
+    """A subscription as a browser sends it."""
 
     endpoint: str
     key: str
@@ -97,7 +97,7 @@ class PushDevices(Protocol):
         """Remove one of a person's subscriptions."""
 
     async def is_about(self, person: Person, ask: Ask) -> bool:
-        """Whether a person was asked, or has acted."""
+        """Return True if a person was asked, or has acted."""
 
     async def note_seen(self, person: str, asks: Iterable[Ask]) -> None:
         """Note that an open page shows these asks to a person, who need not be notified until they wait anew."""

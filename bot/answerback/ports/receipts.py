@@ -16,7 +16,7 @@ class NewReceipt(NamedTuple):
     receipt: str
     """The signed payload, as JSON. It never changes."""
     beside: str
-    """What stands beside the signature, as JSON: the salt. The texts can be read from the ask."""
+    """The JSON that stands beside the signature: the salt. The texts can be read from the ask."""
 
 
 class StoredReceipt(NamedTuple):

@@ -119,7 +119,7 @@ class Search(NamedTuple):
     """Of `split_words` and the like: each must be one of the ask's words, or the beginning of one."""
     status: Status | None = None
     ended: bool = False
-    """Whether only asks that have ended are searched."""
+    """True if only asks that have ended are searched."""
     agent: str | None = None
     since: float | None = None
     until: float | None = None
@@ -128,7 +128,7 @@ class Search(NamedTuple):
     """The accounts of each person who must be among those who answered."""
 
     def matches(self, ask: Ask) -> bool:
-        """Whether an open ask meets all criteria."""
+        """Return True if an open ask meets all criteria."""
         return (
             not self.by
             and not self.ended
@@ -157,7 +157,7 @@ class AskSearch(Protocol):
 
 
 def may_wait_for(ask: Ask, accounts: Sequence[Account]) -> bool:
-    """Whether those who may answer or confirm include this person, a group or anyone: the test of
+    """Return True if those who may answer or confirm include this person, a group or anyone: the test of
     `AskSearch.list_for_responder`."""
     ids = [user_id for surface, user_id in accounts if surface == ask.placement.destination.surface]
     named = {*ids, ANYONE}

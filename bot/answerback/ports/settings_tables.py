@@ -59,7 +59,7 @@ class ExtensionTable(Table):
     """An extension's table that means something to the service, too; any other may be a `Table`."""
 
     def adds_agents(self) -> bool:
-        """Whether there may be agents besides those of ``[agents]``. If so, callers need tokens."""
+        """Return True if there may be agents besides those of ``[agents]``. If so, callers need tokens."""
         return False
 
     def named_routes(self) -> Mapping[str, str]:

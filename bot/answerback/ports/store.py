@@ -42,27 +42,27 @@ T = TypeVar("T")
 
 
 class Write(NamedTuple):
-    """What one transaction stores for an ask, all or nothing."""
+    """The changes of one ask that a transaction stores, all or nothing."""
 
     ask: Ask
     entries: tuple[RecordEntry, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     memory: RememberedAnswer | None = None
     owed: bool = False
-    """Whether the ask's outcome, or what a person has said since, is to be reported to its agent."""
+    """True if the ask's outcome, or what a person has said since, is to be reported to its agent."""
     claim: Claim | None = None
     """Claims the message together with the change, if it is outdated and no other process holds it."""
     grant: GrantChange | None = None
-    """What becomes of a grant. Only a new ask uses one."""
+    """The change of a grant. Only a new ask uses one."""
     seen: SeenState | None = None
     """How much its agent has seen, since the ask's ``collected_at``, of what is owed to it; None: as before."""
     rows: tuple[NewRow, ...] = ()
-    """What extensions store with the change."""
+    """The rows that extensions store with the change."""
     ask_rows: tuple[AskRow, ...] = ()
 
 
 class Decision(NamedTuple, Generic[T]):
-    """What to store (None: nothing) and what to return to the caller."""
+    """A decision: the changes to store (None: nothing) and the value to return to the caller."""
 
     write: Write | None
     result: T
@@ -139,7 +139,7 @@ class AskStore(Protocol):
 
 
 class Record(Protocol):
-    """What happened, line by line. Most lines are stored with a change of an ask; see `Write.entries`."""
+    """The record of each ask, line by line. Most lines are stored with a change of an ask; see `Write.entries`."""
 
     async def read(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """An ask's record after a given number, oldest first."""
@@ -237,7 +237,7 @@ class Erasure(Protocol):
 
 
 class GrantStore(Protocol):
-    """What people have allowed again. It is made, used and revoked with the changes of asks: see `Write.grant`."""
+    """The grants that people have made. They are made, used and revoked with the changes of asks: see `Write.grant`."""
 
     async def find(self, scopes: Collection[str]) -> Sequence[Grant]:
         """The grants for these scopes that were not revoked and are not used up, those that end first first."""
@@ -250,7 +250,7 @@ class GrantStore(Protocol):
 
 
 class Maintenance(Protocol):
-    """What is done from time to time."""
+    """The work that is done from time to time."""
 
     async def prune(self, before: float) -> int:
         """Delete delivery ids, idempotency keys, remembered answers and drafts older than that; return how many.

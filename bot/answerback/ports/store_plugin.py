@@ -28,7 +28,7 @@ class StorePlugin(ABC):
     extra: ClassVar[tuple[str, tuple[str, ...]]] = ("", ())
     """The extra of `answerback` that it needs, and the packages that the extra installs."""
     is_shared: ClassVar[bool] = True
-    """Whether several services may use one database. Where they may not, `lock` keeps the others out."""
+    """True if several services may use one database. Where they may not, `lock` keeps the others out."""
 
     @abstractmethod
     def problem(self, url: str, listen_url: str | None) -> str | None:

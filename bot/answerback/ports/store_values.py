@@ -107,7 +107,7 @@ class ChangedAsks:
     ids: tuple[str, ...]
     after: str
     is_last: bool
-    """Whether nothing else had changed."""
+    """True if nothing else had changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +133,12 @@ class Delivery:
 
     @property
     def brings_outcome(self) -> bool:
-        """Whether it tells an agent how its ask ended."""
+        """True if it tells an agent how its ask ended."""
         return not self.is_push and self.type != f"ask.{CLARIFY}"
 
     @property
     def is_push(self) -> bool:
-        """Whether it tells people, not an agent."""
+        """True if it tells people, not an agent."""
         return self.type.startswith("push.")
 
 
@@ -169,5 +169,5 @@ class StoredDelivery:
 
     @property
     def is_settled_push(self) -> bool:
-        """Whether it is a push that is over: it leaves nothing behind, unlike a webhook."""
+        """True for a push that is over: it leaves nothing behind, unlike a webhook."""
         return self.delivery.is_push and self.state is not DeliveryState.PENDING

@@ -39,7 +39,7 @@ class Actor(NamedTuple):
     groups: frozenset[str] = frozenset()
     groups_known: frozenset[str] = frozenset()
     all_groups: bool = False
-    """Whether ``groups`` is complete, so that none needs to be looked up."""
+    """True if ``groups`` is complete, so that none needs to be looked up."""
     ids: tuple[str, ...] | None = None
     """The person's ids on the ask's surface, if they act from another one; None: their own id. Set by the service."""
 
@@ -77,11 +77,11 @@ class Batch(NamedTuple):
     ticked: Sequence[str]
     """Of each ask its id and the revision that the person saw, as `answerback.presentation.batch_rows` writes them."""
     allow: bool
-    """Whether to allow them once; else they are denied."""
+    """True to allow them once, False to deny them."""
     delivery: str
     """The platform's id of this decision; a repeated one counts once."""
     is_shown_whole: Callable[[Ask], bool]
-    """Whether the list shows the whole context of an ask: no other is allowed."""
+    """Return True if the list shows the whole context of an ask: no other is allowed."""
 
 
 class CommitSubscription(Protocol):
@@ -97,7 +97,7 @@ class Asks(LiveMessages, Protocol):
     people: People
     """Tells which accounts belong to one person."""
     commands: Commands
-    """What people can do by ``/answerback``."""
+    """The commands that people can give by ``/answerback``."""
     files: FileReader
     """The bytes of the files that agents send."""
 
@@ -234,7 +234,7 @@ class Surface(Protocol):
 
     name: str
     live: bool
-    """Whether there is a live message to keep up to date; if not (a web page), `show` only names the thread."""
+    """True if there is a live message to keep up to date; if not (a web page), `show` only names the thread."""
 
     async def start(self) -> None:
         """Connect. Returns once connected, or once a first attempt has failed and is being retried."""
@@ -289,7 +289,7 @@ class SupportsLeading(Protocol):
     """A surface with work that only one of the processes sharing a store does at a time."""
 
     def is_leader(self) -> bool | None:
-        """Whether this process does it; None if the store is not shared or no such work is configured."""
+        """Return True if this process leads; None if the store is not shared or no such work is configured."""
 
 
 @runtime_checkable

@@ -54,11 +54,11 @@ class AskingProgram:
     machine: str
     address: str
     is_reported: bool = False
-    """Whether a trusted proxy reported the address."""
+    """True if a trusted proxy reported the address."""
 
 
 class SignInState(StrEnum):
-    """What a person has decided about a sign-in."""
+    """The decision of a person about a sign-in."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -84,7 +84,7 @@ class SignIn:
     seen_by: Person | None = None
     """To whom it was shown last: only they can decide about it."""
     credential: str = ""
-    """What proves who has approved it; see `answerback.service.grants.CredentialOf`."""
+    """The proof of who has approved it; see `answerback.service.grants.CredentialOf`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +96,14 @@ class AgentToken:
     """The agent's name, which no other agent has or had."""
     owner: Person
     credential: str
-    """What proved who the owner is. Once nothing does any more, the token is refused."""
+    """The proof of who the owner was. Once it no longer holds, the token is refused."""
     asked_by: AskingProgram
     at: float
     until: float
 
 
 class Redeemed(StrEnum):
-    """What became of an attempt to exchange an approved sign-in for a token."""
+    """The result of an attempt to exchange an approved sign-in for a token."""
 
     ISSUED = "issued"
     GONE = "gone"
@@ -127,7 +127,7 @@ class WaitingRoom(NamedTuple):
     """Sources that have as many share one half of the room; the other is for those that have fewer."""
 
     def has_room(self, waiting: int, of_source: int) -> bool:
-        """Whether one more may wait, if so many do already, in all and from its source."""
+        """Return True if one more may wait, given how many do already, in all and from its source."""
         is_reserved = of_source >= self.few and waiting >= self.most / 2
         return waiting < self.most and of_source < self.most_each and not is_reserved
 
@@ -163,7 +163,7 @@ class AgentSignIns(Protocol):
         """
 
     def is_open(self) -> bool:
-        """Whether any person may connect agents."""
+        """Return True if any person may connect agents."""
 
     def terms(self) -> tuple[float, str]:
         """Return how many days an agent may ask, and on which route."""

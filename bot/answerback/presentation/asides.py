@@ -36,7 +36,7 @@ def aside(
 
 
 def asides_hide_marks(view: View) -> bool:
-    """Whether the blocks of the asides leave out marks of what the agent explained."""
+    """Return True if the blocks of the asides leave out marks of the agent's explanations."""
     prompt = view.about
     return prompt is not None and any(
         each.by is None and hides_marks(each.text, prompt.context_format) for each in prompt.asides

@@ -177,7 +177,7 @@ def _turns(answers: Iterable[GivenAnswer]) -> list[_Turn]:
 
 
 def _is_in_ending(view: View, turns: Sequence[_Turn]) -> bool:
-    """Whether one person gave all the answers and ended the ask, all at about the same time."""
+    """Return True if one person gave all the answers and ended the ask, all at about the same time."""
     [turn, *others] = turns
     if view.outcome is None or others or turn.person != view.outcome.ended_by:
         return False

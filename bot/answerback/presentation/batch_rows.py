@@ -71,7 +71,7 @@ class BatchRows(Generic[R]):
         return [row for row in self.of(asks) if row.shown is not None or not allow]
 
     def shows_whole(self, ask: Ask) -> bool:
-        """Whether an ask's row shows its whole context, so that it can be allowed in the list."""
+        """Return True if an ask's row shows its whole context, so that it can be allowed in the list."""
         return bool(self.decidable([ask], allow=True))
 
 
@@ -94,13 +94,14 @@ def whole_prompt(ask: Ask) -> Prompt | None:
 
 
 def says_no_more(label: str) -> bool:
-    """Whether a host's label of allowing once says no more than that, so that it need not stand in the row."""
+    """Return True if a host's label of allowing once says no more than that, so that it need not stand in the row."""
     parts = re.findall(r"\w+", label.casefold())
     return bool(parts) and _PLAIN.issuperset(parts)
 
 
 def fits_in_row(headline: str, context: str, context_format: ContextFormat) -> bool:
-    """Whether a row can show a whole context as it was written, and that says what the headline leaves out."""
+    """Return True if a row can show a whole context as it was written, along with the parts that the headline leaves
+    out."""
     shown = visible(context)
     return (
         utf16_length(shown) <= _MAX_UNITS

@@ -28,7 +28,8 @@ def first_context_blocks(text: str, budget: int = 0) -> tuple[tuple[Block, ...],
 
 
 def hides_marks(text: str, context_format: ContextFormat) -> bool:
-    """Whether the blocks of a text leave out some of its marks, so that the text itself has to be offered too."""
+    """Return True if the blocks of a text leave out some of its marks, so that the text itself has to be offered
+    too."""
     return context_format == "markdown" and markdown.hides_marks(show_invisible(text))
 
 

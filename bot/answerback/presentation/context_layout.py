@@ -40,15 +40,15 @@ CODE_LINES: Final = 40
 class FittedBlocks(NamedTuple):
     blocks: tuple[Block, ...]
     whole: bool
-    """Whether nothing was cut."""
+    """True if nothing was cut."""
     lines: int | None = None
     """The total lines of the code block that was cut."""
     hides_marks: bool = False
-    """Whether they leave out marks of the Markdown source, though nothing was cut."""
+    """True if they leave out marks of the Markdown source, though nothing was cut."""
 
     @property
     def says_all(self) -> bool:
-        """Whether all of it is shown as written."""
+        """True if all of it is shown as written."""
         return self.whole and not self.hides_marks
 
     def more_label(self, labels: Labels) -> str | None:
@@ -114,7 +114,7 @@ def _pad(cell: str, width: int, alignment: str) -> str:
 
 
 def has_plain_numbering(block: List) -> bool:
-    """Whether a list is numbered as a platform's own list is: 1, 2, 3 and so on."""
+    """Return True if a list is numbered as a platform's own list is: 1, 2, 3 and so on."""
     return [item.number for item in block.items] == [str(n + 1) for n in range(len(block.items))]
 
 

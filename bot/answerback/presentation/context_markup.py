@@ -36,7 +36,7 @@ class ContextMarkup(ABC):
 
     rule: ClassVar[str]
     quote: ClassVar[str] = "┃ "
-    """What is before each line of a quote."""
+    """The mark before each line of a quote."""
 
     def render_context(self, prompt: Prompt, most: int) -> RenderedContext:
         """Render the context of a question in at most ``most`` units."""

@@ -51,13 +51,13 @@ class FormLimits(NamedTuple):
     schema: int = 0
     """How much of a schema is shown beside its JSON editor."""
     one_line: bool = False
-    """Whether labels and hints have one line."""
+    """True if labels and hints have one line."""
     has_constraints: bool = False
-    """Whether a hint includes the constraints of its field."""
+    """True if a hint includes the constraints of its field."""
     lists_choices: bool = False
-    """Whether choices that a menu cuts are listed in full in the form."""
+    """True if choices that a menu cuts are listed in full in the form."""
     has_selection: bool = False
-    """Whether the form of a text beside the selection has the selection too."""
+    """True if the form of a text beside the selection has the selection too."""
 
 
 NO_LIMITS: Final = FormLimits()
@@ -83,14 +83,14 @@ class Input:
     choices: tuple[InputChoice, ...] = ()
     """Those of a menu; of an input for text, those that can be typed by number or label."""
     numbered: bool = False
-    """Whether the labels of the choices are numbered, because some of them are cut or look alike."""
+    """True if the labels of the choices are numbered, because some of them are cut or look alike."""
     field: Field | None = None
     kept: str = ""
     """The text that stays as it is if nothing is entered, because it is too long to be edited here."""
     part: tuple[int, int] | None = None
     """The number of this part of a text, and of all parts."""
     is_cut: bool = False
-    """Whether the form does not show all of the label, the hint and the choices."""
+    """True if the form does not show all of the label, the hint and the choices."""
 
     @property
     def position(self) -> int:
@@ -99,7 +99,7 @@ class Input:
 
     @property
     def is_typed(self) -> bool:
-        """Whether a text is entered."""
+        """True if a text is entered."""
         return self.kind in {InputKind.LINE, InputKind.TEXT, InputKind.PERSON}
 
     @property

@@ -49,7 +49,7 @@ SELECTION_BUDGET: Final = 1_000
 
 
 class Entry(StrEnum):
-    """What a person is about to enter; the values are those of the controls that open the form."""
+    """The thing that a person is about to enter; the values are those of the controls that open the form."""
 
     TEXT = "write"
     CHOICE = "choose"
@@ -66,7 +66,7 @@ class Entry(StrEnum):
     EDIT_CALL = "edit_call"
     """A call that is allowed with changes: never by a typed message."""
     GRANT = "grant"
-    """What is allowed again along with the answer that allows once."""
+    """The grant to make along with the answer that allows once."""
     TRY_AGAIN = "again"
 
 
@@ -76,7 +76,7 @@ _MESSAGES: Final = frozenset({Entry.REPLY, Entry.OBJECT, Entry.ASK_BACK, Entry.T
 
 @dataclass(frozen=True, slots=True)
 class FormSpec:
-    """What a person is asked for at once, on one page or several."""
+    """The questions that a person is asked at once, on one page or several."""
 
     entry: Entry
     title: str
@@ -85,14 +85,14 @@ class FormSpec:
     question: str = ""
     """The question that stands above the inputs; empty for none."""
     about: str = ""
-    """What the agent says about the entry."""
+    """The agent's explanation of the entry."""
     selection: str = ""
-    """What happens to the selected options."""
+    """A sentence that says what happens to the selected options."""
     fields: tuple[Field, ...] = ()
     schema: JsonValue = None
     """The schema to read beside its JSON editor; None without one."""
     is_cut: bool = False
-    """Whether something to read is cut, so that it has to be offered in full elsewhere."""
+    """True if something to read is cut, so that it has to be offered in full elsewhere."""
     grants: GrantOffer | None = None
     edits: str | None = None
     """The arguments that the inputs start from, as JSON; None: it is not the form of a call."""
@@ -366,14 +366,15 @@ def selected_options(question: Question, selected: Sequence[int], labels: Labels
 
 
 def offers_note(question: Question, limits: FormLimits) -> bool:
-    """Whether a choice may carry a note. Several of more options than a menu holds cannot be typed in one form."""
+    """Return True if a choice may carry a note. Several of more options than a menu holds cannot be typed in one
+    form."""
     several = question.answer_type is AnswerType.MULTI_SELECT
     fits = not several or len(question.options) <= limits.menu
     return question.notes and bool(question.options) and fits
 
 
 def may_remove_text(prompt: Prompt) -> bool:
-    """Whether the earlier answer has text beside its options, so that a blank text removes it."""
+    """Return True if the earlier answer has text beside its options, so that a blank text removes it."""
     return prompt.question.other_beside and prompt.other_text is not None
 
 
@@ -394,7 +395,7 @@ def native_fields(prompt: Prompt, *, rows: int = 0) -> tuple[Field, ...] | None:
 
 
 def _shows_rows(field: Field, prompt: Prompt, inputs: int) -> bool:
-    """Whether a field of rows shows what the answer starts from whole, and as many rows as are needed."""
+    """Return True if a field of rows shows what the answer starts from whole, and as many rows as are needed."""
     start = prompt.prefill
     value = field.default
     if field.is_whole and (start is not None or prompt.is_prefilled):

@@ -32,7 +32,7 @@ from answerback_base import strict_json
 from answerback_base.sanitize import one_line
 
 FormValues: TypeAlias = Mapping[str, FieldEntry]
-"""What was entered, by the id of its input: a text, the indexes of the chosen choices, or rows."""
+"""The values that were entered, by the id of their input: a text, the indexes of the chosen choices, or rows."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
 
 

@@ -18,7 +18,7 @@ class HeaderTag(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the surface has to offer the whole header."""
+        """True if the tag is cut, so that the surface has to offer the whole header."""
         return self.short != self.whole
 
 

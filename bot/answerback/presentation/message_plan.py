@@ -57,7 +57,7 @@ class SoFar(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a question is about."""
+    """The context that a question is decided on."""
 
     rendered: RenderedContext
 
@@ -74,7 +74,7 @@ class QuestionText(NamedTuple):
 
 
 class Asides(NamedTuple):
-    """What people asked back, and what the agent explained."""
+    """The questions that people asked back, and the agent's explanations."""
 
     rendered: RenderedContext
 
@@ -86,7 +86,7 @@ class Options(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What is selected or sent unless it is changed."""
+    """The options that are selected, or the text that is sent, unless people change them."""
 
     lines: list[str]
 
@@ -134,7 +134,7 @@ class Ending(NamedTuple):
 
 
 class ReplyText(NamedTuple):
-    """What a person wrote instead of an answer."""
+    """The message that a person wrote instead of an answer."""
 
     text: str
 
@@ -159,9 +159,9 @@ class MessagePlan(NamedTuple):
 
     parts: tuple[Part, ...]
     walk: list[PlannedButton]
-    """What moves through the questions or ends them."""
+    """The buttons that move through the questions or end them."""
     more: list[PlannedButton]
-    """What shows the rest of an ask, and what can be done about one that has ended."""
+    """The buttons that show the rest of an ask, or act on one that has ended."""
     spare: int = 0
     """Units that are left for text."""
 
@@ -171,14 +171,14 @@ class MessagePlan(NamedTuple):
 
 @dataclass(frozen=True)
 class Controls:
-    """What the controls of a prompt ask of the message around them."""
+    """The needs of a prompt's controls that the message around them has to meet."""
 
     listed: Sequence[TextBlock] = ()
     """The options that have to be listed as text."""
     selected: str = ""
     """The names of the options that are selected but out of sight."""
     hides: bool = False
-    """Whether they leave something out that is only shown in full elsewhere."""
+    """True if they leave something out that is only shown in full elsewhere."""
     units: int = 0
     """Units that the texts in them count."""
 

@@ -35,7 +35,7 @@ class OptionLimits(NamedTuple):
     """An option's description in a menu."""
 
     def fits_buttons(self, question: Question) -> bool:
-        """Whether each option is a button: they are few and short, or decide about a permission."""
+        """Return True if each option is a button: they are few and short, or decide about a permission."""
         count = len(question.options)
         if question.answer_type is not AnswerType.SELECT or self.fits_sections(question):
             return False
@@ -45,19 +45,19 @@ class OptionLimits(NamedTuple):
         return count <= MAX_BUTTONS and not described and self._labels_fit_buttons(question)
 
     def fits_sections(self, question: Question) -> bool:
-        """Whether each option is a text with a button next to it: there are few, and some have a description."""
+        """Return True if each option is a text with a button next to it: there are few, and some have a description."""
         few = question.answer_type is AnswerType.SELECT and len(question.options) <= MAX_SECTIONS
         return few and _has_descriptions(question)
 
     def is_one_click(self, question: Question) -> bool:
-        """Whether one click on an option answers."""
+        """Return True if one click on an option answers."""
         return self.fits_buttons(question) or self.fits_sections(question)
 
     def _labels_fit_buttons(self, question: Question) -> bool:
         return all(fits_line(each.label, self.button) for each in question.options)
 
     def needs_text_list(self, question: Question) -> bool:
-        """Whether the message lists the options as numbered text, because no control shows them in full."""
+        """Return True if the message lists the options as numbered text, because no control shows them in full."""
         if self.fits_sections(question):
             return not self._labels_fit_buttons(question)
         if self.fits_buttons(question):
@@ -65,7 +65,7 @@ class OptionLimits(NamedTuple):
         return not all(map(self.fits_menu, question.options))
 
     def fits_menu(self, option: Option) -> bool:
-        """Whether a menu shows an option in full."""
+        """Return True if a menu shows an option in full."""
         return fits_line(option.label, self.label) and fits_line(
             option.description or "", self.description
         )
@@ -85,7 +85,7 @@ def chosen_indexes(prompt: Prompt) -> list[int]:
 
 
 def is_several(prompt: Prompt | None) -> bool:
-    """Whether several options can be chosen."""
+    """Return True if several options can be chosen."""
     return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
 
 

@@ -27,5 +27,5 @@ def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | N
 
 
 def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:
-    """Whether an ask waits for others to confirm what a person answered or confirmed."""
+    """Return True if an ask waits for others to confirm what a person answered or confirmed."""
     return ask.confirming and any(people.is_same(person, each) for each in ask.walk.decided_by)

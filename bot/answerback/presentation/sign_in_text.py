@@ -1,4 +1,4 @@
-"""What people read of a program that wants to become their agent, and of the agents that they have. Pure."""
+"""The texts about a program that wants to become a person's agent, and about the agents that they have. Pure."""
 
 from __future__ import annotations
 

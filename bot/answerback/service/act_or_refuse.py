@@ -55,13 +55,13 @@ class ChangeCommitter:
     surfaces: Mapping[str, Surface]
     rules: question_routing.Rules
     hooks: Hooks
-    """What else in this process reacts to changes."""
+    """The other parts of this process that react to changes."""
     people: People
     """Tells which accounts belong to one person."""
     claim: Claim
     """This process's claim on the work that follows from a change."""
     has_inquiry: bool
-    """Whether an inquiry backend is configured."""
+    """True if an inquiry backend is configured."""
     extensions: Sequence[Running]
     """Those that store something with changes."""
     signals: Signals = field(init=False)
@@ -141,7 +141,8 @@ class ChangeCommitter:
         *,
         memory: RememberedAnswer | None = None,
     ) -> Write:
-        """What one transaction stores for a change of the ask ``before``, with the rows of extensions."""
+        """Return the changes that one transaction stores for an action on the ask ``before``, with the rows of
+        extensions."""
         ask = change.ask
         surface = self.surfaces.get(ask.placement.destination.surface)
         if surface is None or not surface.live or ask.schedule.inquiring:
@@ -196,7 +197,7 @@ class ChangeCommitter:
             self.hooks.due(due)
 
     def is_up(self, surface_name: str) -> bool:
-        """Whether a surface can reach people now."""
+        """Return True if a surface can reach people now."""
         surface = self.surfaces.get(surface_name)
         return surface is not None and surface.unready_reason() is None
 
@@ -208,7 +209,7 @@ _Decide = Callable[[Intent, Actor, Recipient | None, float, Ask | None], _Decide
 
 
 def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
-    """Whether an ask's surface alone tells that this person may act."""
+    """Return True if an ask's surface alone tells that this person may act."""
     named = actor.person.user_id in actors or asks.ANYONE in actors
     return named and actor.ids is None
 

@@ -43,7 +43,7 @@ class LeasePolicy:
     renewal: float
     """Seconds between two renewals while it waits."""
     notes_departure: bool
-    """Whether it is stored, and people are told, that no caller has come back; otherwise the lease just runs out."""
+    """True if people are told, and it is stored, that no caller has come back; otherwise the lease just runs out."""
 
 
 AGENT: Final = LeasePolicy(seconds=300.0, renewal=150.0, notes_departure=True)
@@ -115,11 +115,11 @@ class AgentPresence:
         self._changed = asyncio.Event()
 
     def has_waiter(self, ask_id: str) -> bool:
-        """Whether a caller waits for the ask in this process, or has just left."""
+        """Return True if a caller waits for the ask in this process, or has just left."""
         return ask_id in self._waiting or self._has_just_left(ask_id)
 
     def is_waiting(self, ask_id: str) -> bool:
-        """Whether a caller waits for the ask in this process right now."""
+        """Return True if a caller waits for the ask in this process right now."""
         return ask_id in self._waiting
 
     def _has_just_left(self, ask_id: str) -> bool:

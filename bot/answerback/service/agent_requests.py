@@ -1,5 +1,4 @@
-"""What all entry points for agents, other than the API, share: authentication, completing changes, detecting
-repeats."""
+"""Shared by all entry points for agents, other than the API: authentication, completing changes, detecting repeats."""
 
 from __future__ import annotations
 

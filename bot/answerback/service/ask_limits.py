@@ -1,4 +1,4 @@
-"""What an agent and its model are told when the agent has reached one of its limits."""
+"""The limits of an agent, and the texts for it and its model when it has reached one."""
 
 from __future__ import annotations
 

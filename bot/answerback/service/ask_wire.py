@@ -83,7 +83,7 @@ class OriginBody(TypedDict):
 
 @strict
 class MarkBody(TypedDict):
-    """What tells a route's asks from others at a glance."""
+    """A mark that tells a route's asks from others at a glance."""
 
     word: str
     color: MarkColor
@@ -100,7 +100,7 @@ class EditedBody(TypedDict):
     digest: str
     """`sha256:` and the SHA-256 of `written`, in hexadecimal: what an approval is consumed by."""
     difference: str
-    """What was changed, in words."""
+    """The changes, in words."""
 
 
 @strict
@@ -114,7 +114,7 @@ class AskBody(TypedDict):
     repaired: list[str]
     """JSON pointers to the arguments that were not in their strict form, and were read as what they could only mean."""
     headline: str
-    """What would happen, or the first question, on one line; empty after an erasure."""
+    """One line that says what would happen, or asks the first question; empty after an erasure."""
     asked_by: str
     """The name of the asking agent, as people see it."""
     origin: OriginBody
@@ -133,16 +133,16 @@ class AskBody(TypedDict):
     edited: EditedBody | None
     """The call as a person changed it before they allowed it; null if nobody did."""
     note: str | None
-    """What a person said with the decision of an approval that was answered."""
+    """A person's message along with the decision of an approval that was answered."""
     end_turn: bool
     tool_result: ToolResult | None
     interim_result: ToolResult | None
     """The result for the model until there is a `tool_result`; only in mode async, while the ask is open."""
     waiting: bool
-    """Whether the agent waits for the answer or gets it by webhook; if not, it gets a late answer."""
+    """True if the agent waits for the answer or gets it by webhook; if not, it gets a late answer."""
     accepts: list[Literal["clarify"]]
     clarify: ClarifyBody | None
-    """What a person asked back last, if the agent has not explained anything since."""
+    """The last question that a person asked back, if the agent has not explained anything since."""
     confirmed_by: list[ConfirmedByBody]
     """Who confirmed the answers, once the ask has ended."""
     hand_over_to: list[str] | None
@@ -154,7 +154,7 @@ class AskBody(TypedDict):
     gave_up: GaveUp | None
     """How the host of an approval stopped waiting: it was told no, or what carried its prompt is gone."""
     tried_again: TriedAgainBody | None
-    """What a person told the agent to try again after that."""
+    """A person's message to the agent to try again after that."""
     collected_at: Timestamp | None
     """When its agent got the outcome, or what a person has told it since; null if it has not yet."""
     grant: GrantNoteBody | None
@@ -168,7 +168,7 @@ class AskBody(TypedDict):
     erased_at: Timestamp | None
     """When its content was erased; null if it was not."""
     files: list[FileBody]
-    """What the agent sent with it; `GET /v1/files/{id}` returns the bytes."""
+    """The files that the agent sent with it; `GET /v1/files/{id}` returns the bytes."""
     metadata: dict[str, JsonValue]
 
 

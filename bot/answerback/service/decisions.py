@@ -1,4 +1,4 @@
-"""What can be done with an ask, as a table: with which asks, by whom, and what follows. Pure.
+"""The table of actions on an ask: which asks each is for, who may take it, and what follows. Pure.
 
 An action of a new kind is a row here. `answerback.service.act_or_refuse` checks and stores what a row decides.
 """
@@ -42,7 +42,7 @@ from answerback.service.may_act import NeedsGroups
 
 
 class Situation(NamedTuple):
-    """What a decision depends on, besides the action."""
+    """The facts that a decision depends on, besides the action."""
 
     ask: Ask
     actor: Actor
@@ -55,7 +55,7 @@ class Situation(NamedTuple):
 
 
 Outcome = Change | Refused | Rejected | NeedsGroups | NeedsPerson | None
-"""What was decided; None: it is possible, and nothing is stored."""
+"""A decision; None: the action is possible, and nothing is stored."""
 Decide = Callable[[Any, Situation], Outcome]
 """Decides about an action of one kind."""
 
@@ -73,14 +73,14 @@ class Who(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What holds for actions of one kind."""
+    """The rules for actions of one kind."""
 
     decide: Decide
     who: Who = Who.ACTORS
     is_for_ended: bool = False
-    """Whether it concerns asks that have ended, and not open ones."""
+    """True if it concerns asks that have ended, and not open ones."""
     moves_on: bool = True
-    """Whether another question may follow, which perhaps nobody has to be asked."""
+    """True if another question may follow, which perhaps nobody has to be asked."""
 
 
 def decide(
@@ -175,4 +175,4 @@ TABLE: Final[Mapping[type, Row]] = {
 }
 """The rows by the types of actions."""
 UNRESOLVED: Final = Row(_walk)
-"""What holds for what is not an action yet: it is about an open ask."""
+"""The rules for an entry that is not an action yet: it is about an open ask."""

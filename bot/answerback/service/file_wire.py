@@ -29,7 +29,7 @@ class FileBody(UploadedFileBody):
     """A file of an ask."""
 
     alt: str | None
-    """What stands for it where it is not seen."""
+    """Alternative text, shown where the file is not."""
 
 
 def uploaded_file_body(file: AttachedFile) -> UploadedFileBody:

@@ -1,4 +1,4 @@
-"""Whether a person may hand an ask over, and to whom: the route's list is the limit."""
+"""Decide if a person may hand an ask over, and to whom: the route's list is the limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Recipient(NamedTuple):
 
 
 class NeedsPerson(NamedTuple):
-    """Whether an ask can be handed over depends on a person who has not been looked up yet."""
+    """The decision depends on a person who has not been looked up yet."""
 
     ask: Ask
     user_id: str
@@ -109,7 +109,7 @@ def _refusal(
 def _is_known(
     user_id: str, ask: Ask, people: People, surface: Surface | None, recipient: Recipient
 ) -> bool:
-    """Whether an id is that of somebody: in the directory or on the platform.
+    """Return True if an id is that of somebody: in the directory or on the platform.
 
     If that does not say, an id that is well-formed counts as somebody's, in a shared place.
     """
@@ -124,7 +124,7 @@ def _is_known(
 
 
 def _is_other(user_id: str, ask: Ask, actor: Actor, people: People) -> bool:
-    """Whether an id is that of one person, another one than the actor."""
+    """Return True if an id is that of one person, another one than the actor."""
     person = Person(surface=ask.placement.destination.surface, user_id=user_id)
     is_person = bool(user_id.strip()) and not is_collective(user_id)
     return is_person and not people.is_same(actor.person, person)

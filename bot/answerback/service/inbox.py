@@ -136,7 +136,7 @@ async def find_groups_among(
 
 
 def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
-    """Whether an ask waits for a person, given by their accounts."""
+    """Return True if an ask waits for a person, given by their accounts."""
     accounts = ((each.person.surface, each.person.user_id) for each in actors)
     waits = any(is_named(ask, ask.waits_for, each) for each in actors)
     waits = waits or (ask.confirming and is_account_elsewhere(ask, accounts))

@@ -159,7 +159,7 @@ class LateAnswerTracker:
         return restored
 
     def is_held(self, ask_id: str) -> bool:
-        """Whether a response is reporting an ask's outcome."""
+        """Return True if a response is reporting an ask's outcome."""
         return any(ask_id in held for held in self._held.values())
 
     async def wait_until_reported(self, ask_id: str) -> None:
@@ -251,7 +251,7 @@ class ResponseTracker:
         self._lock: asyncio.Lock | None = None
         self._is_lost = False
         self.is_sent = False
-        """Whether everything was sent: the tracker is closed once that is saved."""
+        """True once everything was sent: the tracker is closed as soon as that is saved."""
 
     @property
     def outcomes(self) -> KeysView[str]:

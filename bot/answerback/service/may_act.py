@@ -1,4 +1,4 @@
-"""Whether a person is among those who may act, by their accounts and by groups that the surface looks up or names."""
+"""Decide if a person is among those who may act, by their accounts and by groups that the surface looks up or names."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from answerback.service.submission_plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class NeedsGroups:
-    """Whether the actor may act depends on groups that have not been looked up yet."""
+    """The decision depends on groups that have not been looked up yet."""
 
     ask: Ask
     actor: Actor
     groups: frozenset[str]
     as_recipient: bool = False
-    """Whether this is about a person to whom the ask is to be handed over."""
+    """True if this is about a person to whom the ask is to be handed over."""
 
 
 def is_where_asked(ask: Ask, place: str | None) -> bool:
-    """Whether a person acted in the chat of the ask's message: who sees only another chat was asked something else."""
+    """Return True if a person acted in the chat of the ask's message. In another chat they were asked something
+    else."""
     if place is None or place == LISTED or (ask.placement.message or {}).get("channel") == place:
         return True
     return copy_at(ask, "channel", place) is not None
 
 
 def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
-    """Whether a person may have acted on the message that an ask still has where it was, while it is being moved."""
+    """Return True if a person may have acted on the old message of an ask that is being moved."""
     ask = rejected.ask
     if ask is None or not ask.open or ask.placement.before is None:
         return False
@@ -50,7 +51,7 @@ def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
 
 
 def is_unchanged_since(revision: int, ask: Ask) -> bool:
-    """Whether a revision is that of an ask, or the one before it if all that has happened since is that it moves."""
+    """Return True if a revision is that of an ask, or the one before it if the ask has only begun to move since."""
     before = ask.placement.before
     is_before = before is not None and revision == before.revision == ask.revision - 1
     return is_before or revision == ask.revision
@@ -85,7 +86,7 @@ def refused_to_confirm(
 
 
 def confirms_from_elsewhere(actor: Actor, ask: Ask, people: People) -> bool:
-    """Whether a person is one of those who may confirm and have no account on the surface of the ask."""
+    """Return True if a person is one of those who may confirm and have no account on the surface of the ask."""
     return ask.confirming and is_account_elsewhere(ask, people.accounts_of(actor.person))
 
 
@@ -94,7 +95,7 @@ def _account(surface: str, user_id: str) -> Person:
 
 
 def is_too_new(change: Refused, actor: Actor, ask: Ask, people: People, now: float) -> bool:
-    """Whether a person is not told apart from others only because their account was linked just now."""
+    """Return True if a person is not told apart from others only because their account was linked just now."""
     not_told_apart = change.problems[0].code == refusals.NOT_TOLD_APART.code
     return not_told_apart and _with_settled_ids(actor, ask, people, now).ids == ()
 
@@ -118,7 +119,8 @@ async def is_among(
     people: People,
     surfaces: Mapping[str, Surface],
 ) -> bool | None:
-    """Whether names on an ask's surface include a person, by any of their accounts; None if it cannot say yet."""
+    """Return True if names on an ask's surface include a person, by any of their accounts; None if it cannot say
+    yet."""
     place = ask.placement.destination.surface
     if ANYONE in names and person.surface == place:
         return True
@@ -147,7 +149,7 @@ async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -
 
 
 def has_place_groups(surface: Surface | None) -> TypeGuard[SupportsPlaceGroups]:
-    """Whether a surface has groups that are other ones at each place."""
+    """Return True if a surface has groups that are other ones at each place."""
     kind: type[object] = type(surface)
     return _is_with_place_groups(kind)  # type: ignore[arg-type] # every class can be hashed
 

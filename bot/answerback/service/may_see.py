@@ -23,7 +23,7 @@ class Viewer:
 
 
 def may_see(ask: Ask, viewer: Viewer, people: People, *, acts: bool = False) -> bool:
-    """Whether a viewer may see an ask. Groups do not count, because only the surface can look them up.
+    """Return True if a viewer may see an ask. Groups do not count, because only the surface can look them up.
 
     Args:
         acts: whether this is about acting on it: then a person who was asked and comes too late may see it as well.
@@ -37,7 +37,8 @@ def may_see(ask: Ask, viewer: Viewer, people: People, *, acts: bool = False) -> 
 
 
 def was_asked(ask: Ask, person: Person, people: People) -> bool:
-    """Whether a person, by any of their accounts, is among those who answer or confirm an ask, without any group."""
+    """Return True if a person, by any of their accounts, is among those who answer or confirm an ask, without any
+    group."""
     accounts = people.accounts_of(person)
     if is_account_elsewhere(ask, accounts):
         return True
@@ -45,7 +46,7 @@ def was_asked(ask: Ask, person: Person, people: People) -> bool:
 
 
 def is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:
-    """Whether names on an ask's surface include an account there, by its id or its known groups.
+    """Return True if names on an ask's surface include an account there, by its id or its known groups.
 
     *Anyone* includes those who can certainly see the ask: outside channels, and in their own direct message.
     """

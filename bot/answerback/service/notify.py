@@ -162,7 +162,7 @@ class Event(Generic[P]):
 
 
 class Hooks:
-    """What happens with commits. The parts that react are given these hooks when they are created, and listen."""
+    """The hooks of commits. The parts that react are given these hooks when they are created, and listen."""
 
     def __init__(self, trace: Callable[[str], dict[str, str]] | None = None) -> None:
         self.show = Event[[Ask]]()

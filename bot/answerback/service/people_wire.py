@@ -19,7 +19,7 @@ Timestamp = Annotated[
     Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""What `iso` returns."""
+"""A time as `iso` formats it."""
 NULL_BY_DEFAULT: Final = Field(json_schema_extra={"default": None})
 strict = with_config(ConfigDict(extra="forbid"))
 """A shape allows no further members."""

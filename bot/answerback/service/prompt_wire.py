@@ -33,7 +33,7 @@ class OptionBody(TypedDict):
     description: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
     preview: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
     kind: NotRequired[Annotated[OptionKind | None, NULL_BY_DEFAULT]]
-    """What an option of an `approval` does."""
+    """The effect of an option of an `approval`."""
 
 
 @strict
@@ -77,7 +77,7 @@ class AsideBody(TypedDict):
 
 @strict
 class ClarifyBody(AsideBody):
-    """What a person asked the agent to explain."""
+    """A question of a person, who asked the agent to explain."""
 
     question_id: str
 
@@ -88,7 +88,7 @@ class GrantOfferBody(TypedDict):
 
     match: str
     text: str
-    """What people are told that it allows."""
+    """A description of the calls that it allows."""
     minutes: int
     """For how long at most."""
     uses: int
@@ -108,48 +108,48 @@ class QuestionPromptBody(TypedDict):
     answer_type: AnswerType
     options: list[OptionBody] | None
     other: bool
-    """Whether the action `other` is allowed here."""
+    """True if the action `other` is allowed here."""
     other_beside: bool
-    """Whether the text of `other` is added to the ticked options; if not, it replaces them."""
+    """True if the text of `other` is added to the ticked options; if not, it replaces them."""
     schema: JsonValue
     consent: bool
-    """Whether the answers of a boolean are called Accept and Decline."""
+    """True if the answers of a boolean are called Accept and Decline."""
     remember: bool
-    """Whether an answer may be remembered for the turn."""
+    """True if an answer may be remembered for the turn."""
     note: bool
+    """True if an `answer` may have a `note`."""
     note_reach: NoteReach | None
     """When the agent's model reads that note; null if there may be none."""
-    """Whether an `answer` may have a `note`."""
     position: int
     total: int
     progress: str | None
     prefill: JsonValue
     prefilled: bool
-    """Whether there is a `prefill`, which may be null: an earlier answer or a default."""
+    """True if there is a `prefill`, which may be null: an earlier answer or a default."""
     prefill_other: str | None
     """The part of `prefill` that was the text of an earlier `other`."""
     prefill_note: str | None
     """The note on the earlier answer in `prefill`."""
     controls: list[Control]
     asides: list[AsideBody]
-    """What people asked back about the question and what the agent explained, oldest first."""
+    """The questions that people asked about this one, each with the agent's explanation, oldest first."""
     answered: list[AnsweredBody]
     reviewed: bool
-    """Whether the form ends in a review; if so, `back` and `edit` keep the answers."""
+    """True if the form ends in a review; if so, `back` and `edit` keep the answers."""
     has_next: bool
-    """Whether the action `next` is possible: it leaves the question for later."""
+    """True if the action `next` is possible: it leaves the question for later."""
     grants: list[GrantOfferBody]
-    """What may be allowed again along with the answer that allows once."""
+    """The grants that may be made along with the answer that allows once."""
     editable: bool
-    """Whether an `answer` that allows once may have `edited`: other arguments of the call."""
+    """True if an `answer` that allows once may have `edited`: other arguments of the call."""
     arguments: str | None
     """If so: the arguments as JSON, as the agent's host wrote them."""
     prefill_edited: str | None
     """The arguments of the earlier answer, if they were changed: it is not sent again unless they are."""
     nothing_known: bool
-    """Whether the agent's host did not say what would happen: allowing it needs `unseen`."""
+    """True if the agent's host did not say what would happen: allowing it needs `unseen`."""
     plan: bool
-    """Whether an `approval` presents a plan: `reply` then keeps the agent planning."""
+    """True if an `approval` presents a plan: `reply` then keeps the agent planning."""
 
 
 @strict
@@ -290,7 +290,7 @@ def prompt_body(
 
 
 def _grants(view: View) -> list[GrantOfferBody]:
-    """What may be allowed again, in English."""
+    """Return the grants that a prompt offers, in English."""
     if view.grants is None:
         return []
     texts = describe_offer(view.grants, ENGLISH)

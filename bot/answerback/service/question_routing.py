@@ -131,7 +131,7 @@ Routing = UseFixedAnswer | Inquire | AskPerson | Fail
 
 _QUESTION: Final = "question"
 WITHOUT_PEOPLE: Final = "continue without user input or explain what information is missing"
-"""What a model can do if nobody can be asked."""
+"""The advice to a model when nobody can be asked."""
 
 
 def no_retry_message(why: str, advice: str = "") -> str:

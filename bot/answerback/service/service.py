@@ -252,7 +252,7 @@ class Service(AskActions, ShownAsks):
 
     @property
     def stopping(self) -> bool:
-        """Whether the process is about to stop, and no caller should wait any more."""
+        """True once the process is about to stop, and no caller should wait any more."""
         return self._waiters.stopping
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:

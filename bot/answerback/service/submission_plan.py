@@ -67,7 +67,7 @@ class Plan:
     """To whom responders may hand it over; None: to nobody."""
     grants: GrantRule | None
     edit: bool
-    """Whether people may change a call before they allow it."""
+    """True if people may change a call before they allow it."""
     other_accounts: tuple[Destination, ...] = ()
     """Where else to ask the agent's owner, in this order, if they cannot be reached there."""
     is_to_owner: bool = False

@@ -213,7 +213,7 @@ class Submission(_StrictModel):
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the arguments hold a number that the host wrote otherwise, so that other calls look like this one."""
+        """True if the arguments hold a number that the host wrote otherwise, so that other calls look like this one."""
         return self._written is not None
 
     @property
@@ -252,9 +252,9 @@ class Route(_StrictModel):
     responders: Annotated[tuple[Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
     """Who may act there; a call may name some of them, but nobody else."""
     responders_from_call: bool = True
-    """Whether a call may name the responders."""
+    """True if a call may name the responders."""
     mention: bool = False
-    """Whether the first post notifies the responders."""
+    """True if the first post notifies the responders."""
     remind_after: tuple[_Seconds, ...] = ()
     push_after: _Seconds = 10.0
     expires_in: _Seconds | None = None
@@ -264,10 +264,10 @@ class Route(_StrictModel):
     confirmations: RouteConfirmations | None = None
     """How many other people have to confirm the answers, and who may."""
     requester: Literal["may_confirm"] | None = None
-    """Whether the person on whose behalf the agent asks may confirm."""
+    """True if the person on whose behalf the agent asks may confirm."""
     grants: GrantRule | None = None
     edit: bool = False
-    """Whether people may change a call before they allow it."""
+    """True if people may change a call before they allow it."""
     urgency: Urgency = Urgency.NORMAL
     """The urgency of an ask whose call says none."""
     max_urgency: Urgency = Urgency.HIGH

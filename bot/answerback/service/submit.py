@@ -89,7 +89,7 @@ class Submitter:
     presence: AgentPresence
     repeats: RepeatedCalls
     limits: AskLimits
-    """What may be asked if there are no tokens."""
+    """The limits for callers if there are no tokens."""
     grants: Grants
     files: Files
     parse_lock: asyncio.Lock = field(default_factory=asyncio.Lock)

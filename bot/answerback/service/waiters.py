@@ -98,5 +98,5 @@ def _has_ended(ask: Ask) -> bool:
 
 
 def _is_news(ask: Ask) -> bool:
-    """Whether there is something to report to a waiting agent."""
+    """Return True if there is something to report to a waiting agent."""
     return not ask.open or has_untold_question(ask)
