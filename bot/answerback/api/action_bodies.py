@@ -55,7 +55,7 @@ class _Acting(Wire):
 
 
 class GivenGrantBody(Wire):
-    """What is allowed again along with an answer: one of the prompt's ``grants``, for how long and how often."""
+    """The grant to make along with an answer: one of the prompt's ``grants``, for how long and how often."""
 
     match: Annotated[str, Field(min_length=1, max_length=1_000)]
     minutes: Annotated[int, Field(strict=True, ge=1)]
@@ -244,7 +244,7 @@ class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]
 
 
 class RetryBody(Wire):
-    """What a person tells the agent."""
+    """A person's message to the agent."""
 
     text: str | None = None
     actor: ActorBody | None = None

@@ -42,7 +42,7 @@ _NOT_A_RESPONDER: Final = "This person may not act on this ask."
 
 
 class BatchResult(Wire):
-    """What a single action would have given for this ask: its status, and the ask or the error."""
+    """The result that a single action would have had for this ask: its status, and the ask or the error."""
 
     id: str
     status: int

@@ -30,13 +30,13 @@ class AgentTokens:
     def __init__(self, agents: Mapping[str, Agent], *, required: bool) -> None:
         self._agents = dict(agents)
         self.required = required
-        """Whether callers need a token. Fixed at start: a reload of the configuration does not change it."""
+        """True if callers need a token. Fixed at start: a reload of the configuration does not change it."""
 
     def update_from(self, other: AgentTokens) -> None:
         self._agents = dict(other._agents)
 
     def is_agent(self, name: str) -> bool:
-        """Whether an agent or a front end has this name."""
+        """Return True if an agent or a front end has this name."""
         return any(agent.name == name for agent in self._agents.values())
 
     def front_end_hash(self, name: str) -> str | None:
@@ -82,7 +82,7 @@ class Authenticator:
         self._configured, self._extensions = configured, extensions
         self.holders = holders
         self.required = configured.required
-        """Whether callers need a token."""
+        """True if callers need a token."""
 
     async def token_hashes(self) -> Collection[str]:
         """The hashes of the tokens of agents and front ends."""

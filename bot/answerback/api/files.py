@@ -26,7 +26,7 @@ UPLOAD_SECONDS: Final = 300.0
 
 
 class UploadQuery(Wire):
-    """What the file is called."""
+    """The query parameters of an upload."""
 
     name: Annotated[
         str,
@@ -94,7 +94,7 @@ async def fetch(call: Call) -> web.StreamResponse:
 
 
 async def _may_read(call: Call, stored: StoredFile) -> bool:
-    """Whether the caller may read a file: its uploader, and once an ask has claimed it, who may see that."""
+    """Return True for a file's uploader and, once an ask has claimed the file, for those who may see that ask."""
     if call.is_from_agent:
         return stored.agent == (call.agent.name if call.agent else "")
     ask = None if stored.ask_id is None else await call.service.get(stored.ask_id)

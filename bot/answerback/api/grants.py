@@ -21,14 +21,14 @@ from answerback.service.people_wire import PersonBody, Timestamp, iso
 
 
 class GrantBody(Wire):
-    """What a person has allowed again."""
+    """A permission that a person has given for later calls of the same kind."""
 
     id: str
     ask_id: str
     """The ask that was answered with it."""
     match: str
     text: str
-    """What people were told that it allows."""
+    """The description of what it allows, as people were shown it."""
     agent: str
     owner: str | None
     folder: str

@@ -43,7 +43,7 @@ class InboxQuery(Wire):
 
 
 class SearchQuery(Wire):
-    """What to search for, and which page of the results."""
+    """The criteria of a search, and which page of the results to return."""
 
     q: Annotated[
         str | None,

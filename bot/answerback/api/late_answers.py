@@ -46,7 +46,7 @@ class AnswersQuery(Wire):
 
 
 class AcknowledgementBody(Wire):
-    """What an agent has."""
+    """An agent's acknowledgement of the outcomes that it has."""
 
     asks: Annotated[
         tuple[str, ...],
@@ -102,7 +102,7 @@ def _on_sent(api: Api, request: web.Request, tracker: ResponseTracker) -> SentRe
 
 
 def _acknowledges(request: web.Request) -> bool:
-    """Whether the client says itself which outcomes it has."""
+    """Return True if the client says itself which outcomes it has."""
     return "Prefer" in request.headers and "acknowledge" in dict(preferences(request))
 
 

@@ -28,7 +28,7 @@ class ReplicaStatus:
 
     name: str
     leads: Mapping[str, bool]
-    """Whether it leads each surface: only one process leads a surface at a time."""
+    """For each surface, True if it leads that surface: only one process does at a time."""
     claims: Mapping[str, int]
     """How many claims it holds, by kind of work."""
     seconds_since_notification: float
@@ -44,7 +44,7 @@ class ReplicaStatus:
 
 
 class _Snapshot(Collector):
-    """What other parts of the service count, as it is now; of the replicas, only if the process shares its store."""
+    """The current counts of other parts of the service; those of the replicas only if the process shares its store."""
 
     def __init__(self) -> None:
         self.replica: ReplicaStatus | None = None

@@ -72,7 +72,7 @@ class Api:
     tokens: Authenticator
     metrics: Metrics
     enabled: Callable[[str], bool]
-    """Whether a tool of this name is served."""
+    """Return True if a tool of this name is served."""
     show_counts: Callable[[], Mapping[tuple[str, str], int]] = dict
     """The number of shows by surface and result."""
     replica: Callable[[], ReplicaStatus] | None = None
@@ -131,7 +131,7 @@ class Call:
             raise _not_found(ask.id)
 
     def may_see(self, ask: Ask, *, acts: bool = False) -> bool:
-        """Whether the caller may see an ask, or may as they act on it; see `answerback.service.may_see`."""
+        """Return True if the caller may see an ask, or may as they act on it; see `answerback.service.may_see`."""
         viewer = Viewer(self.agent_scope, self.guest)
         return may_see(ask, viewer, self.service.people, acts=acts)
 

@@ -53,7 +53,7 @@ def refusal_reason(request: web.Request) -> str | None:
 
 
 def _follows_local_link(request: web.Request, site: str) -> bool:
-    """Whether a person followed a link from another port of this machine, which only shows a page."""
+    """Return True if a person followed a link from another port of this machine, which only shows a page."""
     return (
         site == "same-site"
         and request.method == "GET"

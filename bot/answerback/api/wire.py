@@ -28,7 +28,7 @@ class ContextBody(Wire):
 
 
 class CarriedBody(Wire):
-    """What a carrier is about to tell its host: it can never say that something is allowed."""
+    """The answer that a carrier is about to give its host: it can never say that something is allowed."""
 
     decision: Literal["denied"]
     reason: Literal["no_answer"] = "no_answer"
@@ -75,7 +75,7 @@ class RetryAnswerBody(TriedAgainBody):
 
 
 class AnswerPage(Wire):
-    """What was not reported to the agent yet; ``next`` is the ``after`` that acknowledges it."""
+    """Outcomes that were not reported to the agent yet; ``next`` is the ``after`` that acknowledges them."""
 
     answers: tuple[Annotated[LateBody | RetryAnswerBody, Field(discriminator="kind")], ...]
     next: int | None

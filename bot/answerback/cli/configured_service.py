@@ -40,7 +40,7 @@ def describe_audience(ask: Mapping[str, JsonValue]) -> str:
 
 
 def _is_configured(base: str, server: ServerSettings) -> bool:
-    """Whether an address is that of the configured listener on this machine. Port 0 stands for any port."""
+    """Return True if an address is that of the configured listener on this machine. Port 0 stands for any port."""
     named, configured = urlsplit(base), urlsplit(listener_url(server.host, server.port))
     return (
         named.scheme == "http"

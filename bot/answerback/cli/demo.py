@@ -158,7 +158,7 @@ def _choose_port(wanted: int | None) -> int:
 
 
 def _has_browser() -> bool:
-    """Whether there is a screen: on a server, webbrowser would start a text browser in this terminal."""
+    """Return True if there is a screen: on a server, webbrowser would start a text browser in this terminal."""
     if sys.platform in {"darwin", "win32"}:
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

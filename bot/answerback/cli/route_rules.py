@@ -1,4 +1,4 @@
-"""What `answerback doctor` says of the routes on which other people confirm the answers."""
+"""The findings of `answerback doctor` about the routes on which other people confirm the answers."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _SHAPES: Final[dict[str, Shape]] = {
     if hasattr(part, "SHAPES")
     for name, shape in part.SHAPES.items()
 }
-"""What else a call must have to be an approval, where its name does not say so."""
+"""The shapes of approvals that their names alone do not tell from other calls."""
 
 
 def parse(call: ArgumentNode) -> Form | None:

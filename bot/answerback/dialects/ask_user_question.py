@@ -25,7 +25,7 @@ from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
 
 _KINDS: Final = ("choice", "text", "number")
-"""What a question may ask for."""
+"""The kinds of answer that a question may ask for."""
 _CHOICE, _, _NUMBER = _KINDS
 Json = dict[str, JsonValue]
 
@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     min_options: int
     options: int
     header: bool | None = False
-    """Whether a question needs a header; None: a choice that says whether several may be chosen does."""
+    """True if a question needs a header; None: a choice that says if several may be chosen needs one."""
 
 
 CLAUDE: Final = Limits(questions=4, min_options=2, options=4, header=None)

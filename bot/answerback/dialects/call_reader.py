@@ -69,7 +69,7 @@ class ProblemCollector:
     count: int = 0
     """The number of problems so far."""
     encodable: bool = field(init=False)
-    """Whether all of the arguments are valid text; if so, no part of them has to be checked."""
+    """True if all of the arguments are valid text: then no part of them has to be checked."""
 
     def __post_init__(self) -> None:
         self.encodable = strict_json.is_all_encodable(self.arguments)

@@ -41,7 +41,7 @@ class Row:
     free_text: str | None = None
     """The flag that says whether free text may stand in place of an option; None: it always may."""
     lists_options: bool = False
-    """Whether a question has to have a list of options, which may be empty."""
+    """True if a question has to have a list of options, which may be empty."""
 
     def parse(self, call: ArgumentNode) -> Form | None:
         read = partial(self._question, ids=set(), context=self._context(call))

@@ -105,7 +105,7 @@ class CallRule:
     question: str | None = None
     """The field that holds the only question, if it is an object."""
     lists: bool = False
-    """Whether its questions are always in ``questions``; a call which is a question itself then means a list of one."""
+    """True if its questions are always in ``questions``; a call which is a question itself then means a list of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Tool:
     description: str
     parameters: dict[str, JsonValue]
     shape: str = ""
-    """What calls contain and return, to tell the tool from those of other dialects with the same name."""
+    """A description of its calls and results, to tell the tool from those of other dialects with the same name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,7 +150,7 @@ def _copy(
 
 
 def _has_nothing_to_fill_in(schema: Json) -> bool:
-    """Whether the only sensible answer to a form is an empty object."""
+    """Return True if the only sensible answer to a form is an empty object."""
     extra = schema.get("additionalProperties", True)
     return (
         not schema.get("properties")

@@ -46,7 +46,7 @@ class DetectedDialect:
     dialect: str
     rule: CallRule
     by_shape: bool
-    """Whether the call has a known shape, or its name has only one dialect."""
+    """True if the call has a known shape, or its name has only one dialect."""
 
 
 class GenerousReading(NamedTuple):
@@ -95,7 +95,7 @@ def _is_bare_question(arguments: Json) -> bool:
 
 
 def _is_one_of_a_list(name: str, arguments: Json) -> bool:
-    """Whether a call is itself a question of a dialect whose calls list them."""
+    """Return True if a call is itself a question of a dialect whose calls list them."""
     found = detect(name, arguments) if _is_bare_question(arguments) else None
     if found is None or found.rule.lists:
         return found is not None

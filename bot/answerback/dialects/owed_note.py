@@ -1,4 +1,4 @@
-"""What a person said with the decision of an approval, where the result has no place for it."""
+"""A person's note with the decision of an approval, where the result has no place for it."""
 
 from __future__ import annotations
 

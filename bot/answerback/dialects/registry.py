@@ -40,7 +40,7 @@ class ParsedCall(NamedTuple):
     repaired: tuple[str, ...]
     """JSON pointers to the arguments that were sent in another form; see `answerback.dialects.generous_reader`."""
     is_async: bool
-    """Whether the agent continues at once, if the submission does not say."""
+    """True if the agent continues at once, if the submission does not say."""
 
 
 def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = None) -> ParsedCall:

@@ -54,7 +54,7 @@ _LIST_DEFAULT: Final = with_description(
 )
 _DEFAULT: Final[Schema] = {"anyOf": [_FLAG_DEFAULT, _TEXT_DEFAULT, _LIST_DEFAULT]}
 _OTHER_VALUES: Final[list[JsonValue]] = [{"type": "number"}, ANY_OBJECT]
-"""What only a schema yields."""
+"""The types of default that only questions with a schema have."""
 _ANY_DEFAULT: Final[Schema] = {
     "anyOf": [_FLAG_DEFAULT, nullable_schema(_TEXT_DEFAULT), _LIST_DEFAULT, *_OTHER_VALUES]
 }

@@ -330,7 +330,7 @@ class HookEndpoints:
 
 
 def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
-    """Whether people answered this ask, and this hook put it for the same questions with these answers."""
+    """Return True if people answered this ask, and this hook put it for the same questions with these answers."""
     request = ask.request
     if (request.carrier, request.agent, request.dialect, request.name) != (
         *(caller.host.name, caller.agent_name, call.dialect),
@@ -375,7 +375,7 @@ def _find_mistake(raw: bytes) -> str | None:
 
 
 def _is_text(value: object) -> bool:
-    """Whether a value is text that can be stored, if it is text at all."""
+    """Return True for text that can be stored, and for a value that is no text at all."""
     return not isinstance(value, str) or strict_json.is_encodable(value)
 
 
@@ -392,7 +392,7 @@ def _describe_open(ask: Ask) -> str:
 
 
 def _is_temporary(error: InvalidCallError | ProblemError) -> bool:
-    """Whether the agent has reached one of its limits, and may try again."""
+    """Return True if the agent has reached one of its limits, and may try again."""
     return isinstance(error, DeclinedCallError) and error.retry_after is not None
 
 

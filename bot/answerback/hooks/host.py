@@ -47,10 +47,10 @@ class Call(NamedTuple):
     turn: str | None = None
     tool_call_id: str | None = None
     is_permission: bool = False
-    """Whether the host waits for permission to continue: once it stops waiting, an answer no longer counts."""
+    """True if the host waits for permission to continue: once it stops waiting, an answer no longer counts."""
     metadata: Json = {}  # noqa: RUF012 - never changed
     takes_edited: bool = False
-    """Whether the host makes the call with other arguments if people have changed it."""
+    """True if the host makes the call with other arguments if people have changed it."""
     answers: Json | None = None
     """Answers that the call already contains: a person's if the same hook got them for the same questions."""
 
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
     ask: Ask | None
     reason: str = ""
     was_asked: bool = True
-    """Whether there was an ask; if not, the host may still ask its own user."""
+    """False if there was no ask: the host may then still ask its own user."""
 
     @property
     def is_turn_ended(self) -> bool:
@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_answered(self) -> bool:
-        """Whether people answered the ask or had granted it, rather than a deadline, the configuration or a machine."""
+        """True if people answered the ask or had granted it, rather than a deadline, the configuration or a machine."""
         ended = self.ask.outcome if self.ask else None
         return (
             ended is not None
@@ -156,7 +156,7 @@ class Echo:
     more: Json = field(default_factory=dict)
     """Members to add."""
     edited: str | None = None
-    """What a person has made of it, as JSON: only what they changed is taken from this. None: nothing."""
+    """The arguments as a person has changed them, as JSON: only their changes are taken from this. None: no change."""
 
     def text(self, event: str) -> str:
         """Return the object as JSON; an empty one if the event has none."""

@@ -18,7 +18,7 @@ _HOST_BITS: Final = 64
 class ClientAddress(NamedTuple):
     text: str
     is_reported: bool
-    """Whether a trusted proxy reported it."""
+    """True if a trusted proxy reported it."""
 
     @property
     def source(self) -> str:

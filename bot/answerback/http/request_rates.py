@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 _FEW: Final = 5
-"""What a caller does first counts against the reserve: one of so many parts of what it may do."""
+"""One part of so many of what a caller may do counts against the reserve: its first requests."""
 
 
 @dataclass
@@ -22,16 +22,16 @@ class RequestRates:
     """
 
     each: int
-    """What one caller may do in a window."""
+    """The number of requests that one caller may make in a window."""
     in_all: int
-    """What all may do together."""
+    """The number of requests that all callers may make together."""
     monotonic: Callable[[], float]
     """Returns the time, whatever the clock says."""
     seconds: float = 60.0
     _ends: float = -math.inf
     _counts: Counter[str] = field(default_factory=Counter)
     _reserved: int = 0
-    """What was done by callers that had done little."""
+    """The number of requests made by callers that had made few."""
 
     def pause(self, caller: str) -> int | None:
         """Return in how many seconds the caller may continue; None: now."""

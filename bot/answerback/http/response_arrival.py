@@ -41,7 +41,7 @@ class ResponseArrival:
         self._lost = lost
         self._end = asyncio.Event()
         self.is_read = None if self._transport is not None else False
-        """Whether the client has read it; None: the connection is open, and not used again."""
+        """True once the client has read it; None: the connection is open, and not used again."""
 
     def connection_ended(self, *, is_read: bool) -> None:
         """Note that the connection ended, or that the next request came on it."""
@@ -171,7 +171,7 @@ ARRIVAL_TRACKER: Final = web.AppKey("arrivals", ArrivalTracker)
 
 
 def is_acknowledged(transport: asyncio.WriteTransport | None) -> bool:
-    """Whether all data sent on a connection was acknowledged, as far as the system reports."""
+    """Return True if all data sent on a connection was acknowledged, as far as the system reports."""
     if transport is None or transport.get_write_buffer_size():
         return False
     end: socket.socket = transport.get_extra_info("socket")

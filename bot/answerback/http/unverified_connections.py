@@ -69,7 +69,7 @@ class UnverifiedConnections:
     seconds: float = VERIFY_TIMEOUT
     """The time within which a request on a connection must be verified."""
     counts_verified: bool = True
-    """Whether verified connections count, too. Those of agents do not: each may wait for an answer for hours."""
+    """True if verified connections count, too. Those of agents do not: each may wait for an answer for hours."""
     _open: dict[asyncio.Transport, _Connection] = field(default_factory=dict)
 
     async def accept(self, bound: socket.socket, serve: Callable[[], asyncio.Protocol]) -> None:

@@ -60,7 +60,7 @@ class AskToolCall:
     join: str | None = None
     """`answerback.service.submission_request.Submission` says what it is."""
     clarifies: bool = False
-    """Whether the model can be asked to explain."""
+    """True if the model can be asked to explain."""
 
     def body(self) -> dict[str, JsonValue]:
         body: dict[str, JsonValue] = {

@@ -57,7 +57,7 @@ class _Query(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What the handlers of a request need to know about it."""
+    """The facts about a request that its handlers need."""
 
     agent: Agent | None
     tools: Sequence[AskingTool]
@@ -73,7 +73,7 @@ class McpEndpoint:
     service: Service
     callers: Callers
     tokens: bool
-    """Whether callers send tokens; if not, only loopback names are served."""
+    """True if callers send tokens; if not, only loopback names are served."""
     wait: float = DEFAULT_WAIT
     """Maximum seconds that a call waits, if its URL does not say."""
     progress: float = PROGRESS_INTERVAL

@@ -77,7 +77,7 @@ _REQUEST_CANCELLED: Final = -32800
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What a client's connection says about its calls."""
+    """The options that a client's connection sets for its calls."""
 
     offered: Sequence[tools.AskingTool] = tools.DEFAULT_TOOLS
     """The asking tools that it may use."""

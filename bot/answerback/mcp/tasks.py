@@ -53,7 +53,7 @@ class UpdateParams(TaskParams):
 
 
 def client_supports_tasks(ctx: Context) -> bool:
-    """Whether the client supports tasks, which it declares with each request."""
+    """Return True if the client supports tasks, which it declares with each request."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return False
     capabilities = ctx.session.client_capabilities

@@ -107,7 +107,7 @@ class AddressRules:
         return f"{where} is a {kind} address; only public addresses and those in {self._setting} may be reached"
 
     def lists(self, host: str) -> bool:
-        """Whether the operator lists a host, or the address that it is."""
+        """Return True if the operator lists a host, or the address that it is."""
         address = parse_address(host)
         return self._is_allowed_host(host) if address is None else is_among(address, self._networks)
 

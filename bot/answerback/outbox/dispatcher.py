@@ -214,7 +214,8 @@ class OutboxDispatcher:
         return self._endpoints.setdefault(receiver, _Endpoint())
 
     def _has_capacity(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
-        """Whether one more delivery fits; an agent's other endpoints never use up the capacity for an attempt."""
+        """Return True if one more delivery fits. An agent's other endpoints never use up the capacity for an
+        attempt."""
         held = self._held_by[receiver[0]]
         limits = self.limits
         capacity = limits.queued if held < limits.agent_soft else limits.in_flight
@@ -280,7 +281,8 @@ class OutboxDispatcher:
         await asyncio.gather(*saving)
 
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
-        """Whether the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends it."""
+        """Return True if the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends
+        it."""
         if self.clock.monotonic() < self._held[stored.delivery.id].used_by:
             return True
         try:

@@ -68,7 +68,7 @@ async def build_service(on: Foundation) -> BuiltService:
 
 
 class _Late:
-    """What extensions use, and is built after them."""
+    """The parts that extensions use, but that are built after them."""
 
     service: Service
     extensions = Extensions({})

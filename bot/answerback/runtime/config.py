@@ -189,7 +189,7 @@ class RetentionSettings(Table):
 
 
 class LogSettings(Table):
-    """What is logged to standard error, and in which format; by default, text on a terminal and otherwise JSON."""
+    """The level and the format of the log on standard error; by default, text on a terminal and otherwise JSON."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["console", "json"] | None = None
@@ -224,12 +224,12 @@ class Settings(BaseSettings):
 
     @property
     def uses_tokens(self) -> bool:
-        """Whether agents need tokens, even if there are none yet."""
+        """True if agents need tokens, even if there are none yet."""
         return bool(self.agents) or self.adds_agents
 
     @property
     def adds_agents(self) -> bool:
-        """Whether an extension may have agents besides those of the configuration."""
+        """True if an extension may have agents besides those of the configuration."""
         return any(table.adds_agents() for _, table in self.extension_tables())
 
     def extension_tables(self) -> Iterator[tuple[str, ExtensionTable]]:

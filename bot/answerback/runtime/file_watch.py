@@ -12,7 +12,7 @@ from typing import Final
 _POLL_SECONDS: Final = 0.5
 """Seconds between two polls."""
 Fingerprint = tuple[int, int, int, int] | None
-"""What differs once a file has changed; None: there is no file."""
+"""A value that differs once a file has changed; None: there is no file."""
 
 
 class FileWatcher:

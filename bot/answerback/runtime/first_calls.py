@@ -1,4 +1,5 @@
-"""What the first calls need, built once the service is ready: neither the start nor the first call waits for it."""
+"""Build the parts that the first calls need once the service is ready: neither the start nor the first call waits for
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the service is built on: its addresses, its store, and what observes it."""
+"""The foundation of the service: its addresses, its store, and the parts that observe it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What does not need the service. It is closed with the stack, after everything that was built on it."""
+    """The parts that do not need the service. It is closed with the stack, after everything that was built on it."""
 
     settings: Settings
     stack: AsyncExitStack

@@ -1,4 +1,5 @@
-"""What the service takes from the machine directly, rather than from the event loop: sockets that listen, and a store.
+"""The parts of the machine that the service uses directly, rather than through the event loop: listening sockets, and a
+store.
 
 Everything else goes through the loop: connections, timers, and work in threads that `asyncio.to_thread` starts. So a
 simulated loop with a simulated machine runs the whole service (`tests.simulation`).

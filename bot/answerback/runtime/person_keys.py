@@ -53,7 +53,7 @@ class HolderReader:
         self._home, self._name_of = home, name_of
         self._reported: set[str] = set()
         self._known: tuple[Fingerprints, tuple[KeyHolder, ...]] | None = None
-        """What was read, and what the files were like before; None if they have to be read again."""
+        """The holders that were read, and the files' fingerprints before that; None if they have to be read again."""
 
     async def __call__(self) -> tuple[KeyHolder, ...]:
         known = self._known

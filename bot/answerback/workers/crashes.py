@@ -61,7 +61,7 @@ class Crashes:
         return crashed.times if crashed else 0
 
     def may_try(self, ask_id: str, work: Work, now: float) -> bool:
-        """Whether this may be done now: it has not crashed lately, nor too often."""
+        """Return True if this may be done now: it has not crashed lately, nor too often."""
         crashed = self._known.get((ask_id, work))
         return crashed is None or (now >= crashed.again and not _is_given_up(work, crashed))
 

@@ -18,7 +18,7 @@ _LATE_SECONDS: Final = 20.0
 
 
 class Timer(Protocol):
-    """What was arranged to be called later."""
+    """A call that was arranged for later."""
 
     def cancel(self) -> None:
         """Arrange that it is not called."""

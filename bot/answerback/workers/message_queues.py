@@ -30,11 +30,11 @@ class Retry:
 
     seconds: float = 0.0
     failed: bool = False
-    """Whether this attempt failed, so that the next failure leads to a longer delay."""
+    """True if this attempt failed, so that the next failure leads to a longer delay."""
     limited: bool = False
-    """Whether the platform limits the whole place, so that its other asks wait as well."""
+    """True if the platform limits the whole place, so that its other asks wait as well."""
     firm: bool = False
-    """Whether a request for the ask does not shorten the delay."""
+    """True if a request for the ask does not shorten the delay."""
 
 
 IMMEDIATELY: Final = Retry()
@@ -91,7 +91,7 @@ class MessageQueues:
             self._append(queue, ask_id)
 
     def is_woken(self, ask_id: str) -> bool:
-        """Whether an ask has been requested again since the current attempt at it began."""
+        """Return True if an ask has been requested again since the current attempt at it began."""
         return (queue := self._queue_by_ask.get(ask_id)) is not None and queue.wake.is_set()
 
     async def wait_until_idle(self) -> None:

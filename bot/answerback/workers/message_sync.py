@@ -162,7 +162,7 @@ class MessageSync:
             self._late_edits.expect(ask)
 
     def _is_handled(self, ask_id: str) -> bool:
-        """Whether an ask is waiting here to be shown, now or once more, is being shown, or is suspended."""
+        """Return True if an ask is waiting here to be shown, now or once more, is being shown, or is suspended."""
         return ask_id in self._suspended or ask_id in self._queues or ask_id in self._late_edits
 
     async def wait_until_idle(self) -> None:
@@ -424,7 +424,7 @@ class MessageSync:
 
 
 def _is_outdated(ask: Ask, surface: Surface) -> bool:
-    """Whether the message does not show the ask's current state."""
+    """Return True if the message does not show the ask's current state."""
     return ask.placement.shown_revision < ask.revision or not (
         surface.live or ask.placement.thread is not None
     )

@@ -31,13 +31,13 @@ _MAX_EARLIER_ANSWERS: Final = 5
 
 ANSWER: Final = "answer"
 SHOW_IN_FULL: Final = "show_in_full"
-"""What looks like an action, but only shows the call as it was sent."""
+"""A choice that looks like an action, but only shows the call as it was sent."""
 NOTE: Final = "note"
 """Asks for the note that goes with the choice."""
 EDIT_CALL: Final = "edit_call"
-"""What looks like an action, but opens an editor first."""
+"""A choice that looks like an action, but opens an editor first."""
 GRANT: Final = "grant"
-"""What looks like an action, but asks first what is allowed again."""
+"""A choice that looks like an action, but asks first which grant to make."""
 
 
 class Choice(NamedTuple):

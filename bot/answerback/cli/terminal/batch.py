@@ -116,7 +116,7 @@ def _options(ask: Ask) -> Sequence[dict[str, JsonValue]]:
 
 
 def _is_whole(ask: Ask) -> bool:
-    """Whether the row of an ask says all that there is to read before allowing it."""
+    """Return True if the row of an ask says all that there is to read before allowing it."""
     prompt = ask.prompt or {}
     allowing = [
         each

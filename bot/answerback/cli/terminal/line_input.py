@@ -206,7 +206,7 @@ def _leave_bindings() -> KeyBindings:
 
 
 def line_is_empty() -> Condition:
-    """Whether nothing has been typed: Space and the like may then act on a list."""
+    """Return True while nothing has been typed: Space and the like may then act on a list."""
     return Condition(lambda: not get_app().current_buffer.text)
 
 

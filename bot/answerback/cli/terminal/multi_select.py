@@ -49,11 +49,11 @@ class Selection:
 
     @property
     def is_at_other(self) -> bool:
-        """Whether the pointer is at "Something else…"."""
+        """True if the pointer is at "Something else…"."""
         return self._pointer == len(self.options)
 
     def is_other(self, place: int) -> bool:
-        """Whether a row is "Something else…"."""
+        """Return True if a row is "Something else…"."""
         return place == len(self.options) and self.other is not None
 
     def toggle(self, place: int) -> None:

@@ -1,4 +1,4 @@
-"""What a prompt in the terminal shows above its choices. Pure."""
+"""The lines that a prompt in the terminal shows above its choices. Pure."""
 
 from __future__ import annotations
 

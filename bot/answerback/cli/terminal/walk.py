@@ -74,7 +74,7 @@ def run(
 
 
 def _can_provide_lines(descriptor: int) -> bool:
-    """Whether standard input can provide lines, which a device such as /dev/null cannot."""
+    """Return True if standard input can provide lines, which a device such as /dev/null cannot."""
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
 
 
@@ -199,7 +199,7 @@ class Walk:
 
 
 def _is_same_question(before: Ask, now: Ask) -> bool:
-    """Whether nothing has changed except what was asked back and explained."""
+    """Return True if nothing has changed except what was asked back and explained."""
     return (before.answers, _question_id(before)) == (now.answers, _question_id(now))
 
 
@@ -226,4 +226,4 @@ async def _read_grant(ask: Ask, prompter: TerminalPrompter) -> Action | None:
 
 
 _READERS: Final = {GRANT: _read_grant, EDIT_CALL: read_edited_call}
-"""What reads the rest of an action that begins with a key."""
+"""The functions that read the rest of an action that begins with a key."""

@@ -46,13 +46,13 @@ _QUESTION_TOOLS: Final = frozenset({"askuserquestion", "ask_user_question", "ask
 _PLAN_TOOL: Final = "exit_plan_mode"
 _BARE_NAME: Final = re.compile(r"[\w./:-]+")
 _IN_PARTICULAR: Final = re.compile(r"[^\w\s-]|\d")
-"""What a title has that says more than the name of a tool: a path, an argument or a number."""
+"""The sign that a title says more than the name of a tool: a path, an argument or a number."""
 _PLACE: Final = frozenset({"cwd", "workdir", "timeout"})
 """Arguments that say where or how long something runs, and not what."""
 
 
 class _Content(NamedTuple):
-    """What the content of a tool call says."""
+    """The parts of a tool call's content."""
 
     arguments: JsonValue
     """The call's arguments, with those that a text block holds as JSON."""
@@ -105,7 +105,7 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 
 def _is_plan(tool_call: ArgumentNode, arguments: JsonValue) -> bool:
-    """Whether a tool call presents a plan, whatever it is called."""
+    """Return True if a tool call presents a plan, whatever it is called."""
     plan = arguments.get("plan") if isinstance(arguments, dict) else None
     return tool_call.at("kind").value == "switch_mode" and isinstance(plan, str)
 
@@ -144,7 +144,8 @@ def _text_of(block: JsonValue) -> str | None:
 
 
 def _agree(arguments: JsonValue, parsed: Json) -> bool:
-    """Whether an object can be the arguments, or a part of them: nothing that is known has another value in it."""
+    """Return True if an object can be the arguments, or a part of them: nothing that is known has another value in
+    it."""
     if not arguments:
         return True
     known = arguments if isinstance(arguments, dict) else {"": arguments}
@@ -177,7 +178,7 @@ def _question(
 
 
 def _says_something(request: ApprovalRequest) -> bool:
-    """Whether it is known what would happen, if only in part."""
+    """Return True if it is known what would happen, if only in part."""
     arguments = request.arguments
     if isinstance(arguments, dict):
         arguments = {key: value for key, value in arguments.items() if key not in _PLACE and value}

@@ -51,15 +51,15 @@ class ApprovalRequest:
     full_name: str | None = None
     """The tool's name as agents write it, if it is another one; never split, as a server may end in ``_``."""
     acp_kind: JsonValue = None
-    """What the tool does, as ACP says it."""
+    """The kind of the tool, in ACP's words."""
     headline: str | None = None
-    """What would be allowed, where that is not the use of a tool."""
+    """The action that would be allowed, where that is not the use of a tool."""
     lead: tuple[Block, ...] = ()
-    """What is shown first."""
+    """The blocks that are shown first."""
     title: str | None = None
     """The host's own words for it, which are the headline where nothing better is known."""
     said: tuple[str, ...] = ()
-    """What else the host says of it, as Markdown."""
+    """The host's other statements about it, as Markdown."""
     texts: tuple[str, ...] = ()
     """Markdown that follows what matters most, unless it stands in the arguments."""
     further: tuple[Question, ...] = ()
@@ -67,15 +67,15 @@ class ApprovalRequest:
     compared: tuple[ArgumentNode, ...] = ()
     """The parts of the call that a grant compares on their own, above all the arguments."""
     nothing_known: bool = False
-    """Whether the host did not say what would happen."""
+    """True if the host did not say what would happen."""
     editable: ArgumentNode | None = None
     """The arguments, where the host takes others with the decision; None: it does not."""
     edited_schema: ArgumentNode | None = None
     """The JSON Schema that other arguments have to fit, if the host sent one."""
     takes_grants: bool = True
-    """Whether it may be allowed by what a person has allowed before."""
+    """True if a grant that a person has made before may allow it."""
     takes_note: bool = False
-    """Whether what a person says with the decision reaches the model."""
+    """True if a person's note with the decision reaches the model."""
 
     def questions(self, *, denial_has_note: bool) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions.

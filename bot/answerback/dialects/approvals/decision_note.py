@@ -1,4 +1,4 @@
-"""What people say with the decision of an approval."""
+"""The note that people send with the decision of an approval."""
 
 from __future__ import annotations
 

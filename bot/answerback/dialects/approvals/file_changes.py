@@ -263,7 +263,8 @@ def add_changes(known: Sequence[Diff], more: Sequence[Diff]) -> list[Diff]:
 
 
 def _is_same(one: Diff, other: Diff) -> bool:
-    """Whether two diffs are one change of one file, whose path may be given from the host's folder or from the root."""
+    """Return True if two diffs are one change of one file, whose path may be given from the host's folder or from the
+    root."""
     short, long = sorted((each.change.path or "" for each in (one, other)), key=len)
     if short and not f"/{long}".endswith(f"/{short}"):
         return False
@@ -283,7 +284,7 @@ def _changed_lines(diff: str) -> tuple[list[str], list[str]]:
 
 
 def _makes(hunks: str, whole: str) -> bool:
-    """Whether a unified diff turns the old text of a diff with all lines into its new text."""
+    """Return True if a unified diff turns the old text of a diff with all lines into its new text."""
     if _DIFF_HEADER.search(hunks) is None or _DIFF_HEADER.search(whole) is not None:
         return False
     old, new = (

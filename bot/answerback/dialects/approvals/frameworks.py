@@ -204,7 +204,7 @@ def _langchain_batch_notes(result: Json, notes: AnswersById) -> Json:
 
 
 def _is_decided(answers: AnswersById, suffix: str) -> bool:
-    """Whether an action has a decision, with what that needs."""
+    """Return True if an action has a decision, with all that the decision needs."""
     decision = answers.get(f"{DECISION}{suffix}")
     more = {"edit": "args", "respond": "message"}.get(str(decision))
     return decision is not None and (more is None or f"{more}{suffix}" in answers)

@@ -76,7 +76,7 @@ def _read_openai(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 
 class _OpenaiUse(NamedTuple):
-    """What a tool of OpenAI Agents would do, the field that says so, and the kind of tool in ACP's words."""
+    """The effect of a tool of OpenAI Agents, the field that says so, and the kind of tool in ACP's words."""
 
     arguments: JsonValue
     shown: str

@@ -39,7 +39,7 @@ _DESCRIPTION: Final = "description"
 
 
 class ToolUse(NamedTuple):
-    """What an agent would do, in one line and at length."""
+    """The effect of a tool's use, in one line and at length."""
 
     headline: str
     context: str | None
@@ -119,7 +119,7 @@ def _strings(value: JsonValue) -> list[str]:
 
 
 def _is_in(text: str, known: Sequence[str]) -> bool:
-    """Whether a text stands whole in one that is shown anyway."""
+    """Return True if a text stands whole in one that is shown anyway."""
     return any(text.strip() in each for each in known)
 
 

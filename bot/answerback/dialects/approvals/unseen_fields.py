@@ -1,4 +1,4 @@
-"""What a host sends with an approval request and no message shows, which still has to be the same for a grant."""
+"""The fields of an approval request that no message shows, and that still have to be the same for a grant."""
 
 from __future__ import annotations
 
