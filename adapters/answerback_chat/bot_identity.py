@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class BotIdentity:
-    """What the platform has told us so far."""
+    """The bot's own account, as far as the platform has told us."""
 
     bot_user: str | None = None
     """The bot's user id."""

@@ -43,7 +43,8 @@ _LONGEST_PAUSE: Final = 2.0
 
 
 def is_resent(error: Exception) -> bool:
-    """Whether a platform that sends again what was not taken should: if a row is damaged, that would go on for ever."""
+    """Return True if the platform should send an update again: not if a row is damaged, because that would go on for
+    ever."""
     return isinstance(error, StoreError) and not isinstance(error, UnreadableRowError)
 
 
@@ -60,11 +61,11 @@ class BotMessage(Message, Protocol):
 
     @property
     def in_group(self) -> bool:
-        """Whether others read it, too."""
+        """True if other people read it, too."""
 
     @property
     def called(self) -> bool:
-        """Whether the text mentions the bot."""
+        """True if the text mentions the bot."""
 
 
 B = TypeVar("B", bound=BotMessage)
@@ -75,9 +76,9 @@ class BotMessageListener(Platform[B]):
     """Handles typed messages; see `answerback_chat.typed_messages.Platform`."""
 
     resends: ClassVar[bool] = False
-    """Whether the platform sends a message again if `take` raises StoreError."""
+    """True if the platform sends a message again if `take` raises StoreError."""
     shows_once: ClassVar[bool] = False
-    """Whether the platform shows a note once, however often it is sent."""
+    """True if the platform shows a note once, however often it is sent."""
     taken_mark: ClassVar[str]
     refused_mark: ClassVar[str]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 Window: TypeAlias = tuple[str, int, float]
-"""What calls count toward, how many it takes, and in how many seconds."""
+"""A window of calls: its name, how many calls it takes, and its length in seconds."""
 MAX_KEYS: Final = 10_000
 
 

@@ -73,7 +73,7 @@ class MissedMessageReader(Generic[Place]):
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._unconfirmed = False
-        """Whether a live message may be posted but is not recorded as such: replies under it are not read yet."""
+        """True if a live message may be posted but is not recorded as such: replies under it are not read yet."""
         self._reads_left = 0
         self._later: asyncio.TimerHandle | None = None
         self._reading = BackgroundTasks()

@@ -47,7 +47,7 @@ class ChatSettings(SurfaceSettings):
         return self
 
     def needs_bot(self) -> bool:
-        """Whether a setting is present that is useless without a bot."""
+        """Return True if a setting is present that is useless without a bot."""
         return False
 
     def why_unreachable(self) -> str | None:

@@ -1,4 +1,4 @@
-"""What all chat surfaces do: sign in with a bot's token, show and remind, and make up for what they missed."""
+"""The base of all chat surfaces: sign in with a bot's token, show and remind, and make up for what was missed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 class EventSource(Protocol):
-    """What events come from, other than by HTTP."""
+    """A source of events, other than HTTP."""
 
     async def start(self) -> None:
         """Begin to receive events."""
@@ -203,11 +203,11 @@ class ChatSurface(
         await self._changes.stop()
 
     def _is_responsible(self) -> bool:
-        """Whether this process looks for what happened to messages; of those that share a store, one does."""
+        """Return True if this process looks for what happened to messages; of those that share a store, one does."""
         return self._identity.bot_user is not None and self._leadership.is_held
 
     def _hears(self) -> bool:
-        """Whether the bot's identity is known and what people type arrives."""
+        """Return True if the bot's identity is known and people's messages arrive."""
         return self._identity.bot_user is not None
 
     def _reconnected(self) -> None:

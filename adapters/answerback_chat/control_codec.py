@@ -59,7 +59,7 @@ class Control(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        """What is entered in the form that it opens; None if it opens none."""
+        """The entry of the form that it opens; None if it opens none."""
         return _ENTRIES.get(self.verb)
 
     def encode(self) -> str:
@@ -103,7 +103,7 @@ _PLAIN: Final[Mapping[Verb, RequestedAction]] = {
     Verb.REVOKE: RevokeGrant(),
     Verb.CONFIRM: Confirm(),
 }
-"""What the controls request that say everything by their verb."""
+"""The actions of the controls whose verb says everything."""
 _BOOLEANS: Final = {
     str(value).lower(): (Answer(value=value), Answer(value=value, remember=True))
     for value in (True, False)

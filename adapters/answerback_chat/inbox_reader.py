@@ -37,5 +37,5 @@ async def read_inbox(
 
 
 def is_empty(page: Page[Ask]) -> bool:
-    """Whether nothing waits for a person."""
+    """Return True if nothing waits for a person."""
     return not page.rows and page.after is None

@@ -43,7 +43,7 @@ class Interaction(Protocol):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it only shows what everyone who sees the message may read."""
+        """True if it only shows what everyone who sees the message may read."""
 
     @property
     def delivery(self) -> str:

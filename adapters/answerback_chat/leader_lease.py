@@ -57,12 +57,12 @@ class LeaderLease:
 
     @property
     def is_shared(self) -> bool:
-        """Whether another process could hold the lease."""
+        """True if another process could hold the lease."""
         return self.shared is not None
 
     @property
     def is_held(self) -> bool:
-        """Whether this process certainly leads."""
+        """True if this process certainly leads."""
         return self.shared is None or asyncio.get_running_loop().time() < self._until
 
     def fence(self) -> Fence | None:

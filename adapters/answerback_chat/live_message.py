@@ -192,7 +192,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
 
     @abstractmethod
     def is_posted(self, ref: Ref) -> bool:
-        """Whether this refers to a posted message, and not to a pending post."""
+        """Return True if this refers to a posted message, and not to a pending post."""
 
     def mark_pending(self, ref: Ref, *, again: bool) -> Ref:
         """Return ``ref`` with what is needed to search for the message that is about to be posted there.
@@ -221,7 +221,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         return ref
 
     async def is_current(self, ask: Ask, ref: Ref) -> bool | RetryLater:
-        """Whether the message already shows the ask; `RetryLater` if something else may be updating it."""
+        """Return True if the message already shows the ask; `RetryLater` if something else may be updating it."""
         return False
 
     def raise_if_limited(self, ref: Ref) -> None:
@@ -235,7 +235,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     def minimal_payload(self, ask: Ask) -> Payload: ...
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
-        """Whether the platform rejected the payload because we rendered it wrongly."""
+        """Return True if the platform rejected the payload because we rendered it wrongly."""
         return True
 
     @abstractmethod
@@ -308,5 +308,5 @@ def known_messages(ask: Ask) -> tuple[Mapping[str, JsonValue], ...]:
 
 
 def may_have_succeeded(error: PlatformError) -> bool:
-    """Whether the platform may have carried out the call despite this error."""
+    """Return True if the platform may have carried out the call despite this error."""
     return isinstance(error, PlatformUnavailableError) and not isinstance(error, NotDoneError)

@@ -15,7 +15,7 @@ class ErrorMeaning(NamedTuple):
 
     kind: type[PlatformError]
     advice: str = ""
-    """What is wrong and what to do about it; empty if unknown."""
+    """A sentence that says what is wrong and what to do about it; empty if that is unknown."""
 
 
 def error_table(

@@ -25,7 +25,7 @@ from answerback_chat.interactions import MessageInteraction
 
 
 class ShownPage(NamedTuple):
-    """What an inbox's message shows: the page, and what is ticked on it."""
+    """The page that an inbox's message shows, and what is ticked on it."""
 
     after: str | None = None
     ticked: tuple[str, ...] = ()

@@ -45,7 +45,8 @@ _SENDING: Final = ""
 
 
 class Entry(NamedTuple):
-    """What a person is asked to type: through which control, which of its inputs, and what was chosen then."""
+    """An entry that a person is asked to type: through which control, for which of its inputs, and what was chosen
+    then."""
 
     control: Control
     page: int = 0
@@ -60,7 +61,7 @@ class Entering(MessageInteraction, Protocol):
 
     @property
     def entry(self) -> Entry | None:
-        """What was asked for, if this is an entry."""
+        """The entry that was asked for, if this is one."""
 
     @property
     def text(self) -> str: ...

@@ -39,11 +39,11 @@ class Message(Protocol):
 
     @property
     def is_edit(self) -> bool:
-        """Whether this is a message of before, with another text."""
+        """True if this is an earlier message with a new text."""
 
     @property
     def has_files(self) -> bool:
-        """Whether it has more than its text, such as a picture, a file or a voice message."""
+        """True if it has more than its text, such as a picture, a file or a voice message."""
 
 
 M = TypeVar("M", bound=Message)
@@ -173,7 +173,7 @@ class TypedMessageHandler(Generic[M]):
         self._handled[message.delivery] = Handled(text, is_taken)
 
     async def _is_dealt_with(self, message: M, text: str) -> bool:
-        """Whether a message says nothing new. Of edits, only one that mends a refused message is read."""
+        """Return True if a message says nothing new. Of edits, only one that mends a refused message is read."""
         if not message.is_edit:
             return await self.asks.draft(_notified_key(message)) is not None
         before = self._handled.get(message.delivery)

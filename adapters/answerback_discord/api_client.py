@@ -71,14 +71,14 @@ class _Bucket:
 
 
 class ResponseResult(NamedTuple):
-    """What became of the response to an interaction."""
+    """The result of a response to an interaction."""
 
     accepted: bool | None
-    """Whether Discord accepted it; None: that is unknown, and it may still accept it a moment later."""
+    """True if Discord accepted it; None: that is unknown, and Discord may still accept it a moment later."""
     updated_at: float | None = None
     """When the message was updated by it, by Discord's clock, as far as Discord says so."""
     still_awaited: bool = False
-    """Whether Discord refused it and still accepts another."""
+    """True if Discord refused it and still accepts another."""
 
 
 class DiscordApi:

@@ -29,7 +29,7 @@ def command_control(data: Json) -> Control | None:
 
 
 def _line(options: JsonValue) -> str:
-    """What would be typed: the name of the subcommand, and the text of its only option."""
+    """Return the line that a person would type: the name of the subcommand, and the text of its only option."""
     match options:
         case [{"name": str(name), "options": [{"value": str(text)}]}]:
             return f"{name} {text}"

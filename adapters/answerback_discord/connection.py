@@ -80,7 +80,7 @@ class GatewayClient:
         self._failure: str | None = "the gateway is not connected yet"
         """Why there is no connection at all; None while shards are connected or being reconnected."""
         self._refused = False
-        """Whether Discord has refused the connection, which no reconnection changes."""
+        """True once Discord has refused the connection, which no reconnection changes."""
 
     async def start(self) -> None:
         """Begin to connect, and wait up to `CONNECT_TIMEOUT` for the connection."""

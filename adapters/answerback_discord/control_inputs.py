@@ -56,7 +56,7 @@ MODAL_VERBS = frozenset(
 
 
 class FormDraft:
-    """What a person has entered so far in a form of several pages, stored next to the ask."""
+    """The entries of a person so far in a form of several pages, stored next to the ask."""
 
     def __init__(self, asks: Asks, used: Interaction) -> None:
         self._asks = asks

@@ -22,7 +22,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_discord import limits
 
 Values: TypeAlias = Mapping[str, JsonValue]
-"""What was entered, by the id of its input: a text, or the list of chosen indexes as strings."""
+"""The values that were entered, by the id of their input: a text, or the list of chosen indexes as strings."""
 FORM_LIMITS: Final = FormLimits(
     label=limits.LABEL_TEXT,
     hint=limits.LABEL_DESCRIPTION,
@@ -76,13 +76,13 @@ def modal_spec(
 
 
 def needs_full_view(view: View, labels: Labels) -> bool:
-    """Whether a schema question has text that its modals do not show in full."""
+    """Return True if a schema question has text that its modals do not show in full."""
     form = _form(view, Verb.FILL, labels, None)
     return form is not None and form.is_cut
 
 
 def allows_note(question: Question) -> bool:
-    """Whether a choice may carry a note: one that the modal can hold."""
+    """Return True if a choice may carry a note: one that the modal can hold."""
     return offers_note(question, FORM_LIMITS)
 
 

@@ -54,7 +54,7 @@ class InteractionResponse(NamedTuple):
 
     @property
     def has_followup(self) -> bool:
-        """Whether anything remains to be done after the response is sent."""
+        """True if anything remains to be done after the response is sent."""
         return any(each is not None for each in (self.note, self.outdated, self.reselected))
 
 
@@ -116,7 +116,8 @@ class ResponseBuilder:
         return await self.redraw(ask, used, note)
 
     async def _is_second_message(self, used: Interaction) -> bool:
-        """Whether a message was used that shows an ask and is none of those that are known to.
+        """Return True if the message that was used shows an ask, but is none of the messages that the ask is known to
+        have.
 
         One is left if a post in a forum took effect after it was repeated: it is in another thread than its ask. Until
         the live message is known, any may be it.

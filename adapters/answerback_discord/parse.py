@@ -65,13 +65,13 @@ class Interaction(NamedTuple):
     place_id: str | None
     """The id of the channel or thread."""
     private: bool
-    """Whether it happened on a message that only this person sees."""
+    """True if it happened on a message that only this person sees."""
     values: tuple[str, ...]
     """The values that were chosen in a menu."""
     offered: tuple[str, ...]
     """The values that the menu offered, as the person saw it."""
     single: bool
-    """Whether the menu takes a single choice, which is a complete answer."""
+    """True if the menu takes a single choice, which is a complete answer."""
     inputs: Mapping[str, JsonValue]
     """The values of a modal's inputs, by custom_id."""
 
@@ -100,7 +100,7 @@ class Interaction(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it only shows what anyone who sees the message may read, or is about no ask in particular."""
+        """True if it only shows what anyone who sees the message may read, or is about no ask in particular."""
         return (
             self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW} or self.control.ask_id == NO_ASK
         )
@@ -120,7 +120,7 @@ class ReferencedMessage(NamedTuple):
     channel_id: str
     id: str
     shown: bool = False
-    """Whether Discord sent the message itself, so that ``ask_id`` is known."""
+    """True if Discord sent the message itself, so that ``ask_id`` is known."""
     ask_id: str | None = None
     """The ask whose controls the message has."""
 
@@ -136,7 +136,7 @@ class TypedMessage(NamedTuple):
     """None if it is not a reply, or a reply to another person's message."""
     mentioned: frozenset[str]
     called: bool
-    """Whether the text itself mentions the bot; the mention that a reply implies does not count."""
+    """True if the text itself mentions the bot; the mention that a reply implies does not count."""
     has_files: bool = False
     edited_at: float | None = None
 
@@ -196,7 +196,7 @@ _CLICK_VALIDATOR: Final = TypeAdapter(_Click).validator
 
 
 def is_id(text: str) -> bool:
-    """Whether a text can be an id: https://docs.discord.com/developers/reference#snowflakes"""
+    """Return True if a text can be an id: https://docs.discord.com/developers/reference#snowflakes"""
     return _SNOWFLAKE.fullmatch(text) is not None
 
 
@@ -269,7 +269,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
 
 
 def can_be_answered(body: Mapping[str, JsonValue]) -> bool:
-    """Whether an interaction has what a response to it is addressed to."""
+    """Return True if an interaction has the address that a response to it needs."""
     return bool(
         _id(body.get("id")) and _id(body.get("application_id")) and text_of(body.get("token"))
     )

@@ -17,7 +17,7 @@ class DiscordSettings(ChatSettings):
     public_key: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
     gateway: bool = True
     message_content: bool = True
-    """Whether to request the privileged intent that lets the bot read every typed message."""
+    """True if to request the privileged intent that lets the bot read every typed message."""
     shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
     """How many gateway connections share the servers."""
 

@@ -54,7 +54,7 @@ def command_note(answer: CommandAnswer) -> Json:
 
 
 class TypedInput(NamedTuple):
-    """What a person typed and was not accepted, given back to them so that they can copy it."""
+    """A text that a person typed and that was not accepted, given back to them so that they can copy it."""
 
     text: str
     entry: Control

@@ -110,7 +110,7 @@ def message(
 
 
 def shows_pictures(body: Json) -> bool:
-    """Whether a message has a gallery."""
+    """Return True if a message has a gallery."""
     kinds = (each.get("type") for each in c.iter_components(body.get("components")))
     return c.MEDIA_GALLERY in kinds
 

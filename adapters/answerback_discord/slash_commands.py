@@ -110,7 +110,7 @@ async def register_with_retry(calls: DiscordApi, wanted: Sequence[Json]) -> None
 
 
 def offers(found: Json, wanted: Json) -> bool:
-    """Whether a registered command has all subcommands that are wanted, whatever their texts."""
+    """Return True if a registered command has all subcommands that are wanted, whatever their texts."""
     return _names(wanted.get("options")) <= _names(found.get("options"))
 
 
@@ -119,7 +119,8 @@ def _names(options: JsonValue) -> set[str]:
 
 
 def _is_equal(current: JsonValue, wanted: JsonValue) -> bool:
-    """Whether what is registered has all that is wanted; Discord adds fields, and orders lists of numbers anew."""
+    """Return True if a registered value has all that is wanted; Discord adds fields, and orders lists of numbers
+    anew."""
     if isinstance(current, dict) and isinstance(wanted, dict):
         return all(_is_equal(current.get(key), value) for key, value in wanted.items())
     if isinstance(current, list) and isinstance(wanted, list):

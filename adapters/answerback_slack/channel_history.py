@@ -26,7 +26,7 @@ class Conversation(NamedTuple):
 
     @property
     def is_direct(self) -> bool:
-        """Whether this is a direct conversation: https://docs.slack.dev/apis/web-api/using-the-conversations-api"""
+        """True if this is a direct conversation: https://docs.slack.dev/apis/web-api/using-the-conversations-api"""
         return self.channel.startswith("D")
 
 

@@ -64,7 +64,7 @@ class _Client(SocketModeClient):
         self.done = asyncio.Event()
         self._on_too_many = on_too_many
         self.too_many = False
-        """Whether Slack closed the connection because there were too many."""
+        """True once Slack has closed the connection because there were too many."""
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
         """Handle a message from Slack, which may arrive after Slack has closed the connection."""
@@ -86,13 +86,13 @@ class _Client(SocketModeClient):
                 session._cancel_heartbeat()
 
     def is_usable(self) -> bool:
-        """Whether messages can be sent and received over the connection."""
+        """Return True if messages can be sent and received over the connection."""
         session = self.current_session
         is_open = session is not None and not session.closed and not self.closed
         return is_open and not self.too_many
 
     def is_receiving(self) -> bool:
-        """Whether Slack still sends payloads over the connection."""
+        """Return True if Slack still sends payloads over the connection."""
         return self.is_usable() and not self.done.is_set()
 
     async def wait_until_closed(self) -> None:

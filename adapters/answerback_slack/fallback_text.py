@@ -54,7 +54,7 @@ def fallback_text(
 
 
 def _needs_headline(view: View) -> bool:
-    """Whether the text does not begin with the first question anyway."""
+    """Return True if the text does not begin with the first question anyway."""
     if view.prompt is not None:
         return view.prompt.position > 1
     begins = view.lines[0].question.text if view.lines and view.outcome else ""
@@ -86,7 +86,8 @@ def _question_text(view: View, prompt: Prompt, labels: Labels, room: int) -> str
 
 
 def _about(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
-    """What was asked back and explained, and the context; nothing if there is too little room for it."""
+    """Return the questions that people asked back, with the explanations, and the context; nothing if there is too
+    little room."""
     if room <= _MIN_CONTEXT_ROOM:
         return ""
     context = blocks_to_text(fit_context(prompt, limits.MESSAGE_TEXT).blocks)

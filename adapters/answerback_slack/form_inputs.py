@@ -46,9 +46,9 @@ FORM_LIMITS: Final = FormLimits(
     has_selection=True,
 )
 _INPUT_BYTES: Final = limits.MODAL_BYTES * 7 // 8
-"""What the inputs of a modal may take of it."""
+"""The bytes of a modal that its inputs may take."""
 _BYTES_BESIDE_OPTIONS: Final = limits.MODAL_BYTES // 8
-"""What a text may take beside the options, which may take three quarters."""
+"""The bytes that a text may take beside the options, which may take three quarters."""
 _MULTILINE_ABOVE: Final = 150
 """Fields that may hold more characters than this get a multi-line input."""
 _NUMBER_INPUT_VALUES: Final = {
@@ -80,7 +80,7 @@ def form_of(
 
 
 def shows_schema_in_full(view: View, labels: Labels) -> bool:
-    """Whether the modal of a schema question shows everything that its schema says."""
+    """Return True if the modal of a schema question shows everything that its schema says."""
     spec = form_of(view, Control(view.ask_id, view.revision, Verb.FILL), labels)
     return spec is not None and not spec.is_cut
 
@@ -157,7 +157,7 @@ def _fits_input(each: Input) -> bool:
 
 
 def _has_options(spec: FormSpec) -> bool:
-    """Whether its first input is the options of the question."""
+    """Return True if its first input is the options of the question."""
     return spec.inputs[0].field is None and not spec.inputs[0].is_typed
 
 
@@ -314,7 +314,7 @@ def _is_date(text: str) -> bool:
 
 
 def _uses_picker(before: FieldEntry) -> bool:
-    """Whether a date-time with this prefill gets a datetimepicker; any other is typed as text."""
+    """Return True if a date-time with this prefill gets a datetimepicker; any other is typed as text."""
     return before is None or (isinstance(before, str) and _picker_seconds(before) is not None)
 
 

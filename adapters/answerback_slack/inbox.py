@@ -265,7 +265,8 @@ class HomeTabs:
 
 
 def _is_being_posted(ask: Ask, now: float) -> bool:
-    """Whether the ask's message may get its permalink soon. Nothing notifies us of that, so we have to check again."""
+    """Return True if the ask's message may get its permalink soon. Nothing notifies us of that, so we have to check
+    again."""
     has_url = ask.placement.thread is not None and ask.placement.thread.url is not None
     return not has_url and now - ask.created_at < _POSTING_SECONDS
 

@@ -151,7 +151,8 @@ def _answered_blocks(ask: Ask, labels: Labels) -> list[Block]:
 
 
 def _entry(ask: Ask, view: View, labels: Labels) -> Block:
-    """What it is about, with a link to its message, or with a "Show in full" button if the link is not known."""
+    """Return the block of an ask, with a link to its message, or with a "Show in full" button if the link is not
+    known."""
     asked = wording.subject(view, labels)
     shown = text_fitting.shorten(visible(asked), _QUESTION_ROOM)
     url = ask.placement.thread.url if ask.placement.thread else None

@@ -13,7 +13,7 @@ BLOCKS_PER_MESSAGE: Final = 50
 ALT_TEXT: Final = 2_000
 """Units: https://docs.slack.dev/reference/block-kit/blocks/image-block"""
 PICTURE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif"})
-"""What an image block shows: https://docs.slack.dev/reference/block-kit/blocks/image-block"""
+"""The types of picture that an image block shows: https://docs.slack.dev/reference/block-kit/blocks/image-block"""
 BLOCKS_PER_MODAL: Final = 100
 """Blocks: https://docs.slack.dev/reference/block-kit/blocks"""
 MESSAGE_TEXT: Final = 4_000

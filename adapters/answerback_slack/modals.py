@@ -85,7 +85,8 @@ def _item_bytes(block: Block) -> int:
 
 
 def text_to_give_back(submission: Submission) -> str:
-    """What was entered, for `rejected_submission_modal`: a plain text, or a form's fields with their labels."""
+    """Return the text that was entered, for `rejected_submission_modal`: a plain text, or a form's fields with their
+    labels."""
     selection = selected_indexes(submission.control, submission.values)
     text = join_texts(form_inputs.typed_texts(submission.values)).get(0)
     return (None if selection else text) or "\n".join(submission.lines)

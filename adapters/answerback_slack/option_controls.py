@@ -53,7 +53,7 @@ class OptionLayout:
 
     controls: Controls = NO_CONTROLS
     is_beside: bool = False
-    """Whether each option is a text with its button next to it."""
+    """True if each option is a text with its button next to it."""
     menus: Sequence[Block] = ()
     """The inputs in the message that choose options."""
 

@@ -72,7 +72,7 @@ class MessageLocation:
 
 @dataclass(frozen=True, slots=True)
 class _Interaction:
-    """What a person did with our controls."""
+    """An action of a person on our controls."""
 
     control: Control
     person: Person
@@ -90,7 +90,7 @@ class _Interaction:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it acts on no ask by itself."""
+        """True if it acts on no ask by itself."""
         return self.control.verb in _READ_ONLY_VERBS
 
     @property
@@ -326,7 +326,7 @@ def id_of(value: object, form: Pattern[str]) -> str | None:
 
 
 def entered_lines(view: Mapping[str, object]) -> Iterator[str]:
-    """What was entered in a modal as the person sees it: one line per input, with its label; options by theirs."""
+    """Yield the entries of a modal as the person sees them: one line per input, with its label; options by theirs."""
     values = object_of(object_of(view.get("state")).get("values"))
     for block in map(object_of, list_of(view.get("blocks"))):
         for element in object_of(values.get(text_of(block.get("block_id")))).values():

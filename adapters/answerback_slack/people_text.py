@@ -126,7 +126,7 @@ def question_and_answer(line: Line, labels: Labels) -> str:
 
 
 def is_id(responder: str) -> bool:
-    """Whether this can be the id of a person on Slack, or ``@`` followed by the id of a user group."""
+    """Return True if this can be the id of a person on Slack, or ``@`` followed by the id of a user group."""
     return _ID.fullmatch(responder) is not None
 
 

@@ -122,7 +122,7 @@ class Pictures:
 
 
 def is_slacks(url: str, api_url: str) -> bool:
-    """Whether an address is at the host of the API, or below it, so that it may be sent a file."""
+    """Return True if an address is at the host of the API, or below it, so that it may be sent a file."""
     parts, api = urlsplit(url), urlsplit(api_url)
     host, own = parts.hostname or "", api.hostname or ""
     is_below = host.endswith(f".{own}") and not parts.port

@@ -420,7 +420,7 @@ async def delete_message(calls: SlackApi, channel: str, ts: str) -> None:
 
 
 def is_double(ask: Ask, ts: str) -> bool:
-    """Whether a message that shows an ask is none of those that are known to.
+    """Return True if a message that shows an ask is none of the messages that the ask is known to have.
 
     Until the ts of the live message is known, any message may be the live one.
     """
@@ -439,7 +439,7 @@ def _known_ts(ask: Ask) -> frozenset[JsonValue]:
 
 
 def may_be_message_of(ask: Ask, ts: str, parent: str) -> bool:
-    """Whether the message with this ts may be the ask's own, whose post was started but is not confirmed yet.
+    """Return True if the message with this ts may be the ask's own, whose post was started but is not confirmed yet.
 
     ``parent`` is the ts of its thread's first message, or its own.
     """

@@ -196,7 +196,7 @@ def _literal_numbers(block: List) -> Iterator[Block]:
 
 
 def _is_text(blocks: tuple[markdown.Block, ...]) -> bool:
-    """Whether the first block is text."""
+    """Return True if the first block is text."""
     return bool(blocks) and isinstance(blocks[0], Paragraph | Heading)
 
 

@@ -93,7 +93,7 @@ class Message:
 
     @property
     def has_collapsed_parts(self) -> bool:
-        """Whether it has a collapsed container, which not every workspace accepts."""
+        """True if it has a collapsed container, which not every workspace accepts."""
         return any(block["type"] == "container" for block in self.blocks)
 
     def with_rich_text(self) -> Message:

@@ -98,7 +98,8 @@ def _people(view: View) -> Iterator[Person]:
 
 
 def _has_only_handle(person: Person) -> bool:
-    """Whether a lookup can improve a name: it is a handle of this workspace, without the id of another in brackets."""
+    """Return True if a lookup can improve a name: it is a handle of this workspace, without the id of another in
+    brackets."""
     return person.surface == "slack" and "(" not in (person.name or "")
 
 

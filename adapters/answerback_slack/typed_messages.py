@@ -226,7 +226,7 @@ class TypedMessageListener(Platform[TypedMessage]):
         )
 
     async def _is_probably_responder(self, ask: Ask, person: Person) -> bool:
-        """Whether an offer makes sense. Whether they may answer is decided when they accept it."""
+        """Return True if an offer makes sense. Their right to answer is checked when they accept it."""
         if responders.missing_groups(ask.actors, Actor(person, all_groups=True)) is None:
             return True
         for group in responders.responder_groups(ask):
@@ -291,7 +291,7 @@ def _with_link(text: str, ask: Ask | None) -> str:
 
 
 def _started_thread(ask: Ask) -> bool:
-    """Whether the ask's own message started the thread that it is shown in."""
+    """Return True if the ask's own message started the thread that it is shown in."""
     ref = MessageRef.from_stored(ask.placement.message)
     return ref is not None and ref.thread is None and ref.ts is not None
 

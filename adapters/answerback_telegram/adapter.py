@@ -259,7 +259,8 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         return True
 
     async def _is_for_newer(self, typed: TypedMessage, request: str) -> bool:
-        """Whether a message may be for an ask that appeared below the request which its author was sent before."""
+        """Return True if a message may be for an ask that appeared below the request which its author was sent
+        before."""
         entry, number = await retry(partial(self._entries.find, request)), message_id(request) or 0
         candidates = await self._listener.find_candidates(typed) if entry else ()
         others = (ask for ask in candidates if entry and ask.id != entry.control.ask_id)

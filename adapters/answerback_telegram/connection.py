@@ -75,7 +75,7 @@ class UpdatePoller:
         self._polling = BackgroundTasks()
         self._handling: dict[int, asyncio.Task[bool]] = {}
         self._from_earlier: set[asyncio.Task[bool]] = set()
-        """What is still being handled of updates from before their numbers began again."""
+        """The updates from before their numbers began again that are still being handled."""
         self._next: int | None = None
         """The first update that is not confirmed yet; None: whatever Telegram says."""
         self._connected = False

@@ -41,7 +41,7 @@ def _escape_visible(shown: str, tag: str) -> str:
 
 
 def is_live(markup: str) -> bool:
-    """Whether something in a text becomes live all the same, because a mark is between its characters."""
+    """Return True if something in a text becomes live all the same, because a mark is between its characters."""
     return _LIVE.search(plain(_INERT.sub("·", markup))) is not None
 
 

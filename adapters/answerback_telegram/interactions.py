@@ -48,15 +48,15 @@ class ClickResponse(NamedTuple):
     """The answer to a click, and what follows it, in this order."""
 
     note: str = ""
-    """What only this person is told."""
+    """A note that only this person is shown."""
     after: tuple[Effect, ...] = ()
     sends: bool = False
-    """Whether all that the person gets to see is a message that this sends, so that they are told if it cannot be."""
+    """True if this sends all that the person gets to see, so that they are told if it cannot be sent."""
 
 
 @dataclass(eq=False)
 class ClickHandler:
-    """What clicks on Telegram are to `answerback_chat.interactions`.
+    """Handle clicks on Telegram for `answerback_chat.interactions`.
 
     Args:
         use_inbox: handles a click on an inbox, and returns what follows.

@@ -54,7 +54,7 @@ CHOSEN: Final = "• "
 
 @dataclass(frozen=True, slots=True)
 class ListState:
-    """What people have done to a list without answering yet."""
+    """The changes that people have made to a list without answering yet."""
 
     page: int | None = None
     """None: the page with the first chosen option."""
@@ -63,7 +63,7 @@ class ListState:
 
 
 def has_labels(question: Question) -> bool:
-    """Whether the buttons of the options have their labels; those of others have numbers."""
+    """Return True if the buttons of the options have their labels; those of others have numbers."""
     if question.answer_type is AnswerType.SELECT:
         return OPTIONS.is_one_click(question)
     plain = not any((each.description or "").strip() for each in question.options)
@@ -72,7 +72,7 @@ def has_labels(question: Question) -> bool:
 
 
 def _is_listed(question: Question) -> bool:
-    """Whether the options are listed as text, because their buttons do not say it all."""
+    """Return True if the options are listed as text, because their buttons do not say it all."""
     described = any((each.description or "").strip() for each in question.options)
     return not has_labels(question) or described or OPTIONS.needs_text_list(question)
 

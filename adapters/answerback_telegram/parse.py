@@ -59,7 +59,7 @@ _FILES: Final = frozenset(
         *("photo", "poll", "sticker", "story", "venue", "video", "video_note", "voice"),
     }
 )
-"""What a message may have instead of a text: https://core.telegram.org/bots/api#message"""
+"""The fields of a message that may stand in place of a text: https://core.telegram.org/bots/api#message"""
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 _MAX_ID: Final = 1 << 63
 _SEPARATOR: Final = ":"
@@ -74,7 +74,7 @@ class Place(NamedTuple):
 
     @property
     def is_group(self) -> bool:
-        """Whether it is a group; a chat with one person has that person's id."""
+        """True if it is a group; a chat with one person has that person's id."""
         return self.chat.startswith("-")
 
 
@@ -88,17 +88,17 @@ class Click(NamedTuple):
     message: str
     """The id of the message with the button, or of the message that asked for the entry."""
     is_helper: bool
-    """Whether that message is beside an ask's own, which replies to nothing, and has such a button."""
+    """True if that message is beside an ask's own, which replies to nothing, and has such a button."""
     is_about: bool = True
-    """Whether a button of that message is for the same ask, or the message is an inbox: the data may be forged."""
+    """True if a button of that message is for the same ask, or the message is an inbox: the data may be forged."""
     entry: Entry | None = None
     text: str = ""
-    """What was typed."""
+    """The text that was typed."""
     typed: str | None = None
     """The id of the message that was typed; None for a button."""
     at: float | None = None
     has_files: bool = False
-    """Whether what was typed came with a picture, a file or the like."""
+    """True if the text came with a picture, a file or the like."""
 
     @property
     def wanted(self) -> RequestedAction | None:
@@ -126,7 +126,7 @@ class Click(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it only shows what anyone who sees the message may read, or is on an inbox."""
+        """True if it only shows what anyone who sees the message may read, or is on an inbox."""
         return self.is_on_inbox or self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW}
 
     @property
@@ -141,7 +141,7 @@ class Click(NamedTuple):
 
 
 class TypedMessage(NamedTuple):
-    """What a person sent: a text, or something else, with a caption or without."""
+    """A message that a person sent: a text, or something else, with a caption or without."""
 
     id: str
     place: Place
@@ -152,18 +152,18 @@ class TypedMessage(NamedTuple):
     shown: Control | None
     """A control of that message as Telegram quoted it."""
     called: bool
-    """Whether it mentions the bot."""
+    """True if it mentions the bot."""
     at: float | None
     command: str = ""
     """The name of the command that it is: never an answer."""
     quoted_at: float | None = None
     """When that message was sent, if it may be a request to type."""
     replies_to_request: bool = False
-    """Whether that message certainly is a request to type: by its buttons, or because it addresses this person."""
+    """True if that message certainly is a request to type: by its buttons, or because it addresses this person."""
     is_edit: bool = False
     has_files: bool = False
     is_foreign: bool = False
-    """Whether somebody else wrote it: it is forwarded, or made by another bot."""
+    """True if somebody else wrote it: it is forwarded, or made by another bot."""
     album: str = ""
     """The id of the album that it is a part of: only one of the parts has a caption."""
 
@@ -177,7 +177,7 @@ class TypedMessage(NamedTuple):
 
     @property
     def is_addressed(self) -> bool:
-        """Whether it is meant for the bot."""
+        """True if it is meant for the bot."""
         return self.called or self.replied is not None or not self.in_group
 
     def as_command(self) -> Click:
@@ -313,7 +313,7 @@ def parse_typed_message(
 
 
 def _addresses(message: Mapping[str, JsonValue], actor: Actor) -> bool:
-    """Whether a message begins with a mention of a person by their account."""
+    """Return True if a message begins with a mention of a person by their account."""
     first = object_of(next(iter(list_of(message.get("entities"))), None))
     link = f"tg://user?id={actor.person.user_id}"
     mentioned = _id(object_of(first.get("user")).get("id")) == actor.person.user_id
@@ -329,7 +329,7 @@ def message_controls(message: Mapping[str, JsonValue]) -> list[Control]:
 
 
 def _without_name(text: str, bot_name: str) -> tuple[bool, str]:
-    """Whether a text mentions the bot, and the text without that."""
+    """Return True if a text mentions the bot, and the text without that mention."""
     rest = re.sub(rf"(?<![\w@/])@{re.escape(bot_name)}(?!\w)", "", text, flags=re.IGNORECASE)
     return rest != text, rest.strip() if rest != text else text
 
@@ -370,7 +370,7 @@ def _id(value: JsonValue) -> str | None:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text is the id of a chat or a person."""
+    """Return True if a text is the id of a chat or a person."""
     return _NUMBER.fullmatch(text) is not None
 
 

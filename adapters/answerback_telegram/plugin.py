@@ -11,10 +11,10 @@ class TelegramSettings(ChatSettings):
     platform = "Telegram"
 
     webhook: bool = False
-    """Whether updates come as requests to the public listener; otherwise they are polled."""
+    """True if updates come as requests to the public listener; otherwise they are polled."""
 
     rich_messages: bool = False
-    """Whether asks are rich messages: up to 32,768 characters, and tables. Older apps show a placeholder instead."""
+    """True if asks are rich messages: up to 32,768 characters, and tables. Older apps show a placeholder instead."""
 
     def http_actions_setting(self) -> str | None:
         return "telegram.webhook" if self.webhook else None

@@ -1,4 +1,4 @@
-"""What one person is told: in the answer to their click, which only they see, or below their message. Pure."""
+"""The notes to one person: in the answer to their click, which only they see, or below their message. Pure."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             await self.take(typed)
 
     def is_rest_of_album(self, typed: TypedMessage) -> bool:
-        """Whether it is a further part of an album, without a caption: each part arrives as a message of its own."""
+        """Return True if it is a further part of an album, without a caption: each part arrives as a message of its
+        own."""
         is_known = typed.album in self._albums
         if typed.album and not is_known:
             self._albums.append(typed.album)

@@ -46,7 +46,7 @@ class WebhookRegistration:
     def __post_init__(self) -> None:
         self._checking = BackgroundTasks()
         self._changed = ""
-        """What was found at the last check, if that was not our address."""
+        """The address that the last check found, if it was not ours."""
         self._failing_since: float | None = None
         self._failure = ""
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 _NO_PAGES: Final = ("/a/{link}/{rest:.*}", "/inbox", "/inbox/", "/inbox/{name}/{rest:.*}")
-"""What no page answers: a page says so, also where pages that are not configured would be."""
+"""The paths that no page answers: a page says so, also where pages that are not configured would be."""
 
 
 class WebSurface:

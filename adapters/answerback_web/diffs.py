@@ -22,7 +22,7 @@ _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _CSS: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 """The CSS class of a line, by its first character."""
 _HEADERS: Final = ("--- ", "--- a/", "+++ ", "+++ b/", "*** Update File: ", "*** Add File: ")
-"""What stands before a file's path in a diff."""
+"""The texts that stand before a file's path in a diff."""
 
 
 class _Line(NamedTuple):
@@ -42,7 +42,7 @@ def path_of(before: Block | None, block: Block) -> str | None:
 
 
 def repeats_path(path: str, code: Code) -> bool:
-    """Whether a diff states again the path that stands above it."""
+    """Return True if a diff states again the path that stands above it."""
     return any(_states(path, line) for line in code.text.split("\n"))
 
 

@@ -29,11 +29,11 @@ class EditInput:
     id: str
     name: str
     text: str
-    """What it starts with."""
+    """The text that it starts with."""
     is_json: bool = False
-    """Whether the text is JSON rather than the argument's own text."""
+    """True if the text is JSON rather than the argument's own text."""
     choices: tuple[str, ...] = ()
-    """What can be chosen; empty: it is typed."""
+    """The values to choose from; empty: it is typed."""
 
 
 def edit_inputs(written: str) -> tuple[EditInput, ...]:
@@ -57,19 +57,20 @@ def _input(input_id: str, name: str, written: str) -> EditInput:
 
 
 def _is_typable(text: str) -> bool:
-    """Whether a browser's text area gives a text back as it was: it changes CR, and cannot hold other controls."""
+    """Return True if a browser's text area gives a text back as it was: it changes CR, and cannot hold other
+    controls."""
     return strict_json.is_encodable(text) and not any(
         each < " " and each not in "\n\t" for each in text
     )
 
 
 def is_input(input_id: str) -> bool:
-    """Whether this is the id of an argument's input."""
+    """Return True for the id of an argument's input."""
     return input_id[:1] == "e" and input_id[1:].isdecimal()
 
 
 def is_entered(entered: Entered) -> bool:
-    """Whether a post comes from a page with these inputs."""
+    """Return True if a post comes from a page with these inputs."""
     return JSON in entered or "e0" in entered
 
 

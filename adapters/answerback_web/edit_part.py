@@ -20,7 +20,7 @@ from answerback_web.edit_form import EditInput, Entered
 
 @dataclass(frozen=True, slots=True)
 class EditPreview:
-    """What would be allowed, and what of it the person has changed."""
+    """The call that would be allowed, and the changes that the person has made to it."""
 
     headline: str
     context: Markup | None

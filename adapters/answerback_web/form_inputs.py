@@ -44,14 +44,14 @@ class Choice:
     description: str | None = None
     preview: Markup | None = None
     is_seen: bool = False
-    """Whether the preview is open: it has a picture, by which people choose."""
+    """True if the preview is open: it has a picture, by which people choose."""
     key: str | None = None
     recommended: bool = False
-    """Whether that is said beside it."""
+    """True if the choice is marked as recommended."""
     is_default: bool = False
     denies: bool = False
     lasts: bool = False
-    """Whether it allows more than what is asked now."""
+    """True if it allows more than what is asked now."""
     shortcut: str | None = None
     """The key that chooses it where the ask is opened in the inbox."""
 
@@ -89,7 +89,7 @@ class Input:
 NEW_ROW: Final = "new"
 """The key of a row that is not there yet."""
 BOOLEAN_VALUES: Final = ("true", "false")
-"""What the choices of a boolean submit."""
+"""The values that the choices of a boolean submit."""
 _TYPES: Final = {FieldKind.EMAIL: "email", FieldKind.URI: "url", FieldKind.DATE: "date"}
 _MODES: Final = {FieldKind.INTEGER: "numeric", FieldKind.NUMBER: "decimal"}
 _EXAMPLES: Final = {

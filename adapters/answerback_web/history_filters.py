@@ -33,7 +33,7 @@ class Filters:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether any field other than the search words is filled in."""
+        """True if any field other than the search words is filled in."""
         return any(value for name, value in asdict(self).items() if name != "q")
 
     @property

@@ -41,7 +41,7 @@ _PAGE: Final = 30
 _SAMPLE: Final = 100
 """Asks whose agents a person can search for."""
 _DECISIONS: Final = {"allow_once": True, "deny": False}
-"""What the buttons decide about the permissions that are ticked."""
+"""The decisions of the buttons about the permissions that are ticked: True allows."""
 
 
 class _Links(NamedTuple):

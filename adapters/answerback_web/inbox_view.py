@@ -40,7 +40,7 @@ class InboxItem:
     mark: RouteMark | None
     text: str
     detail: str
-    """What else the open question is about."""
+    """The other parts of the open question, as one line."""
     waits: str
     """That it waits, and from which agent: all that a notification says."""
     waits_since: float
@@ -49,24 +49,24 @@ class InboxItem:
     """Seconds after which it is worth a notification."""
     progress: str | None
     unattended: bool
-    """Whether the agent has stopped waiting."""
+    """True once the agent has stopped waiting."""
     outcome: str | None
     """How it ended, as a CSS class; None while it is open."""
     ended: Markup
     """How it ended and by whom; empty while it is open."""
     answer: str
-    """What was answered; empty if nothing was."""
+    """The answers as text; empty if there are none."""
     waited: str
     """How long it waited for its end; empty while it is open."""
     collected: Markup
-    """Whether its agent knows how it ended; empty while it is open."""
+    """A line that says if its agent knows how it ended; empty while it is open."""
     at: float
     """When it was asked: lists have this order."""
     age: str
     pick: str | None = None
     """The value of its tick box; None if it is not decided together with others."""
     whole: bool = False
-    """Whether its whole context stands in its row, so that it can be allowed there."""
+    """True if its whole context stands in its row, so that it can be allowed there."""
     context: Markup | None = None
 
 
@@ -96,7 +96,7 @@ class InboxGroup(NamedTuple):
 
     title: str
     is_of_urgency: bool
-    """Whether the title says how urgent they are, and not who asks."""
+    """True if the title says how urgent they are, and not who asks."""
     rows: list[InboxItem]
 
 
@@ -194,7 +194,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
 
 
 def is_whole_in_row(ask: Ask) -> bool:
-    """Whether the row of a permission shows all that is to be decided on, so that it can be allowed there."""
+    """Return True if the row of a permission shows all that is to be decided on, so that it can be allowed there."""
     return _rest_of_whole(ask) is not None
 
 

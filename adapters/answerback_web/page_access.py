@@ -102,7 +102,7 @@ def _same(received: str, expected: str) -> bool:
 
 
 def is_own_page(origin: str | None, site: str | None, own_host: str) -> bool:
-    """Whether the browser's headers say that a form post comes from our own page.
+    """Return True if the browser's headers say that a form post comes from our own page.
 
     Programs other than browsers send neither header, but they still need the page's address
     (https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header).

@@ -191,7 +191,8 @@ def _move(post: Post, ask: Ask, labels: Labels) -> Action | InvalidPost:
 
 
 def has_unsent_answer(post: Post, ask: Ask, labels: Labels) -> bool:
-    """Whether a person entered an answer to the open question, or changed the earlier one, without sending it."""
+    """Return True if a person entered an answer to the open question, or changed the earlier one, without sending
+    it."""
     prompt = view_of(ask, labels).prompt
     if prompt is None:
         return False

@@ -39,7 +39,7 @@ class PageFiles:
     address: Callable[[AttachedFile], str] | None = None
 
     def places(self, text: str | None) -> bool:
-        """Whether a Markdown text places one of the pictures."""
+        """Return True if a Markdown text places one of the pictures."""
         return bool(self.files and text and any(placed_files(text, self.files)))
 
     def render_rest(self) -> Markup:

@@ -1,4 +1,4 @@
-"""What a person wrote beside the lines of a plan, as one message that quotes them; pure."""
+"""The comments of a person beside the lines of a plan, as one message that quotes the lines; pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIELD: Final = "comments"
 
 class Comment(NamedTuple):
     line: str
-    """What it is about, as the page shows it; empty if that is not known."""
+    """The line that it is about, as the page shows it; empty if that is not known."""
     text: str
 
 

@@ -86,13 +86,13 @@ class WebSettings(SurfaceSettings):
     """Days after an ask's end for which its read-only link works."""
 
     push: bool = False
-    """Whether people can have themselves notified in their browsers."""
+    """True if people can have themselves notified in their browsers."""
     push_detail: Literal["agent", "headline"] = "agent"
-    """What a notification says: which agent asks, or the headline, too."""
+    """The detail of a notification: the agent that asks, or the headline, too."""
     push_answer: bool = False
     """True if a permission can be denied from the notification."""
     push_anyone: bool = False
-    """Whether everyone is notified of what anyone may answer."""
+    """True if everyone is notified of asks that anyone may answer."""
     push_allow: Names = ()
     """Push services at private or loopback addresses that may be reached."""
 

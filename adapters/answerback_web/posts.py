@@ -64,7 +64,7 @@ class PageAction(StrEnum):
 
 
 CHANGES: Final = frozenset({PageAction.CHANGE, PageAction.CHANGE_JSON, PageAction.ALLOW_CHANGED})
-"""What is done with a call that the person changes."""
+"""The actions of a person who changes a call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,27 +54,27 @@ class PromptPart:
     text: str
     context: Markup | None
     has_pictures: bool = False
-    """Whether the context has pictures, and is therefore shown whole."""
+    """True if the context has pictures, and is therefore shown whole."""
     buttons: tuple[Button, ...] = ()
     choices: tuple[Choice, ...] = ()
     main: frozenset[str] | None = None
     """The values of the two choices that decide about a permission; the others are other ways. None: no permission."""
     one_click: bool = False
-    """Whether each choice is a button that answers."""
+    """True if each choice is a button that answers."""
     many: bool = False
     filtered: bool = False
     other: str | None = None
     """The text in "Something else…"; None if it is not offered."""
     other_label: str = ""
     about_other: str = ""
-    """What the agent says about it."""
+    """The agent's explanation of "Something else…"."""
     other_chosen: bool = False
     note: str | None = None
     """The text of the note that goes with the choice; None if the question takes no note."""
     note_hint: str = ""
     """Where the note stays; empty where the agent reads it."""
     other_replaces: bool = False
-    """Whether "Something else…" replaces the selected options."""
+    """True if "Something else…" replaces the selected options."""
     written: str | None = None
     """The text of a text answer; None for other types of question."""
     inputs: tuple[Input, ...] = ()
@@ -84,7 +84,7 @@ class PromptPart:
     """A sentence with the shape of the values that fit, where nothing is in the editor."""
     schema: str | None = None
     format: tuple[str, ...] = ()
-    """What fits the schema, in words."""
+    """The format that fits the schema, in words."""
     unseen: str | None = None
     """The text of the only input, spelled out, if it has invisible characters."""
 
@@ -94,7 +94,7 @@ class PromptPart:
 
     @property
     def other_ways(self) -> tuple[Choice, ...]:
-        """What else can be decided, but for what allows more than is asked now."""
+        """The other choices that decide, except those that allow more than what is asked now."""
         return tuple(each for each in self._others if not each.lasts)
 
     @property

@@ -1,4 +1,4 @@
-"""What an installed page and its notifications request: the manifest, the worker, and a person's devices."""
+"""The requests of an installed page and its notifications: the manifest, the worker, and a person's devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a browser gets to notify its person: no more than the operator allows. Pure."""
+"""The texts that a browser gets to notify its person: no more than the operator allows. Pure."""
 
 from __future__ import annotations
 

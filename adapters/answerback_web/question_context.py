@@ -65,7 +65,7 @@ def render_context(prompt: Prompt, labels: Labels, files: PageFiles = NO_FILES) 
 
 
 def is_slow_to_render(ask: Ask) -> bool:
-    """Whether rendering the open question's texts could block the event loop for too long."""
+    """Return True if rendering the open question's texts could block the event loop for too long."""
     texts: list[str | None] = [aside.text for aside in ask.asides]
     questions = ask.form.questions if ask.confirming else filter(None, (ask.question,))
     for question in questions:

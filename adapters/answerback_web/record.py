@@ -22,7 +22,7 @@ class RecordLine:
     at: float
     what: str
     said: str | None
-    """What the ask's message says there."""
+    """The text of the ask's message there."""
     raw: str | None
     """The value as it is stored, if that is not what is said."""
     by: str | None

@@ -68,10 +68,10 @@ class Row:
     answers: tuple[str, ...]
     """Empty: not answered."""
     code: bool
-    """Whether the answer is JSON."""
+    """True if the answer is JSON."""
     note: str | None
     difference: Markup | None
-    """What was changed in the call that it allowed."""
+    """The changes of the call that it allowed."""
     by: str | None
     """Who answered it; None if no person did."""
     at: float | None
@@ -79,9 +79,9 @@ class Row:
     edit: str | None
     """The value that the Edit button sends."""
     context: Markup | None
-    """What the answer was given on, once it is to be confirmed or the ask has ended."""
+    """The context that the answer was given on, once it is to be confirmed or the ask has ended."""
     folded: bool
-    """Whether the context starts collapsed: it is long, and nothing is left to decide."""
+    """True if the context starts collapsed: it is long, and nothing is left to decide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class GrantPart:
-    """What may be allowed again, and the inputs for how much of it."""
+    """The grants that may be made, and the inputs for their scope and duration."""
 
     texts: tuple[str, ...]
     inputs: tuple[Input, ...]
@@ -108,9 +108,9 @@ class AskPage:
     host: str
     """The agent's host, without where it asks from."""
     approval: bool
-    """Whether permission is asked for."""
+    """True if permission is asked for."""
     plan: bool
-    """Whether it is asked for a plan."""
+    """True if permission is asked for a plan."""
     asks: str
     urgency: str
     """How urgent it is; empty if it is as urgent as most are."""
@@ -123,28 +123,28 @@ class AskPage:
     summary: Summary | None
     """The heading of all answers, which are reviewed or confirmed."""
     hidden: bool
-    """Whether the visitor may not read anything yet."""
+    """True if the visitor may not read anything yet."""
     confirmed: str | None
     """Who has confirmed the answers."""
     can_move: bool
-    """Whether moving to another question keeps all answers."""
+    """True if moving to another question keeps all answers."""
     has_next: bool
-    """Whether the question can be left for later."""
+    """True if the question can be left for later."""
     answered_before: bool
-    """Whether the open question was answered before."""
+    """True if the open question was answered before."""
     key_hints: tuple[str, ...]
-    """What keys do on this page."""
+    """The keys that work on this page, each with what it does."""
     rows: tuple[Row, ...]
     controls: frozenset[str]
     needs_text: bool
     asides: Markup
-    """What people asked back about the question, and what the agent explained."""
+    """The questions that people asked back about this one, and the agent's explanations."""
     walk_revision: int
     """Changes when another question is shown, or the same one again."""
     has_unsaved_input: bool
-    """Whether it shows input that is not stored anywhere."""
+    """True if it shows input that is not stored anywhere."""
     comments: str
-    """What was written beside the lines of a plan, as its field holds it."""
+    """The comments beside the lines of a plan, as their field holds them."""
     ask_back: str
     """The text in the box for asking back."""
     hand_over: str
@@ -155,11 +155,11 @@ class AskPage:
     """The text in the reply box."""
     reply_open: bool
     decided: str
-    """What was decided, in a few words; empty if nothing was."""
+    """The decision in a few words; empty if there is none."""
     ended: Markup | None
     """How it ended and by whom."""
     collected: Markup
-    """Whether its agent knows how it ended; empty while it is open."""
+    """A line that says if its agent knows how it ended; empty while it is open."""
     state: str
     """Changes when the page does."""
     outcome: str | None
@@ -171,7 +171,7 @@ class AskPage:
     """Who may answer and until when; empty if there is nothing to show."""
     ended_at: float | None
     sent: SentCallText
-    """What is behind "Show in full"."""
+    """The parts behind "Show in full"."""
     waited: str
     """How long it waited for its end; empty while it is open."""
     errors: tuple[Error, ...] = ()
@@ -179,11 +179,11 @@ class AskPage:
     unsaved_texts: tuple[str, ...] = ()
     """Texts that a person entered into a page that was out of date."""
     grant: GrantPart | None = None
-    """What may be allowed again; None: nothing."""
+    """The grants that may be made; None: none may."""
     files: Markup | None = None
     """The files that no text places; None if there are none."""
     edit: EditPart | None = None
-    """What may be changed before it is allowed; None: nothing."""
+    """The call that may be changed before it is allowed; None: none may."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
         return tuple(error for error in self.errors if error.target == target)

@@ -44,7 +44,7 @@ _OF_THE_OUTER_REQUEST: Final = ("Content-Length", "Content-Type", CHALLENGE_HEAD
 
 
 class _Wanted(BaseModel):
-    """What a script asks for."""
+    """The request of a script."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What all pages share: key holders, labels, addresses, reading form posts, and the service."""
+"""Shared by all pages: key holders, labels, addresses, reading form posts, and the service."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Site:
         return self.notice_page(403, self.labels.page_refused, root=root, home=home)
 
     def _is_public_page(self, origin: str | None, site: str | None) -> bool:
-        """Whether the post comes from our page at its public address; a proxy may have changed the Host."""
+        """Return True if the post comes from our page at its public address; a proxy may have changed the Host."""
         return page_access.is_own_page(origin, site, urlsplit(self.public_url or "").netloc)
 
     def door_page(

@@ -41,17 +41,17 @@ class Visit:
         return self.visitor.person if self.visitor else None
 
     def may_answer(self, ask: Ask) -> bool:
-        """Whether the visitor may answer, or do anything else that is left to be done."""
+        """Return True if the visitor may answer, or do anything else that is left to be done."""
         return self._is_among(ask.actors, ask) or (ask.confirming and self._is_elsewhere(ask))
 
     def _is_elsewhere(self, ask: Ask) -> bool:
-        """Whether the visitor is one of those who may confirm and have no account where the ask is shown."""
+        """Return True if the visitor is one of those who may confirm and have no account where the ask is shown."""
         if self.person is None or not ask.placement.confirmers_elsewhere:
             return False
         return is_account_elsewhere(ask, self.people.accounts_of(self.person))
 
     def is_theirs(self, ask: Ask) -> bool:
-        """Whether the ask stands in the visitor's inbox, or would if it had not ended."""
+        """Return True if the ask stands in the visitor's inbox, or would if it had not ended."""
         if self.visitor is not None and self.visitor.is_operator:
             return True
         is_named = self._is_among(ask.participants, ask) or self._is_elsewhere(ask)
@@ -93,15 +93,15 @@ class Visit:
         )
 
     def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
-        """Whether names include the visitor: the web has no groups, and other surfaces know theirs."""
+        """Return True if names include the visitor: the web has no groups, and other surfaces know theirs."""
         if self.person is None or (ids := self._ids(ask)) == ():
             return False
         actor = Actor(self.person, all_groups=ids is None, ids=ids)
         return missing_groups(names, actor) != frozenset()
 
     def may_read(self, ask: Ask) -> bool:
-        """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
-        may answer or confirm them."""
+        """Return True if the page shows an ask: those that are shown elsewhere have one for the operator, and for those
+        who may answer or confirm them."""
         if ask.placement.destination.surface == NAME:
             return True
         if self._is_elsewhere(ask):
@@ -119,7 +119,7 @@ class Visit:
         return self.people.ids_of(person, ask.placement.destination.surface)
 
     def may_change(self, ask: Ask, at: float) -> bool:
-        """Whether the visitor may change the call that the ask is about, before they allow it."""
+        """Return True if the visitor may change the call that the ask is about, before they allow it."""
         option = ask.question.sole_option(OptionKind.ALLOW_ONCE) if ask.question else None
         if self.person is None or option is None or not self.may_answer(ask):
             return False

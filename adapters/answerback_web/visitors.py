@@ -38,7 +38,7 @@ class Visitor:
 
     @property
     def is_operator(self) -> bool:
-        """Whether this is the operator, who may see everything."""
+        """True if this is the operator, who may see everything."""
         return self.holder is not None and self.holder.is_operator
 
 
@@ -57,10 +57,10 @@ class Visitors:
     operators: bool
     labels: Labels
     sign_in: bool = False
-    """Whether people sign in on a page of this listener."""
+    """True if people sign in on a page of this listener."""
 
     async def can_have_inboxes(self) -> bool:
-        """Whether any person can have an inbox here."""
+        """Return True if any person can have an inbox here."""
         return (
             self.operators
             or self.sign_in
