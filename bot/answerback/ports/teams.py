@@ -1,4 +1,4 @@
-"""What people connect themselves by typing codes: agents, and accounts that they link to their pages.
+"""The agents and accounts that people connect themselves by typing codes.
 
 A sign-in, by which an agent gets a token, is a device authorization grant (RFC 8628). Here are values, a part of the
 store, and what surfaces need; the tests of `answerback_teams` prove the rest.
@@ -176,16 +176,16 @@ class AgentSignIns(Protocol):
 
 
 class StartedLink(NamedTuple):
-    """What a person has started on their page."""
+    """A link of accounts that a person has started on their page."""
 
     code: str
     at: float
     typed_by: Person | None = None
     agreed: bool = False
-    """Whether the account's owner has confirmed it."""
+    """True if the account's owner has confirmed it."""
 
     def is_valid(self, now: float) -> bool:
-        """Whether there is still time; not if the clock was set back since."""
+        """Return True if there is still time; never if the clock was set back since."""
         return 0 <= now - self.at < CODE_SECONDS
 
 
@@ -197,7 +197,7 @@ class LinkedAccounts(Protocol):
         """Start a link in place of the last one; None unless a personal link or a proxy says whose page it is."""
 
     async def started(self, page: Person) -> StartedLink | None:
-        """What a person has started, if there is still time."""
+        """Return the link that a person has started, if there is still time."""
 
     async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
         """Link the account that has confirmed the person's code, or refuse it; False if no such account has."""
