@@ -21,7 +21,7 @@ from answerback.core.person import Person
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command
 from answerback.ports.extension import Running
-from answerback.ports.store import Store
+from answerback.ports.store import Store, get_readable
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback_away.absences import (
     Absence,
@@ -183,7 +183,7 @@ class Away(Running, AwayDesk):
             return
         changed, self._changed = self._changed, set()
         for ask_id in changed:
-            if (ask := await self._store.asks.get(ask_id)) is not None:
+            if (ask := await get_readable(self._store.asks, ask_id)) is not None:
                 await self._hand_on(ask, now)
 
     async def _sweep(self, now: float) -> None:

@@ -89,5 +89,7 @@ def _exact(text: str) -> object:
 def _number(digits: str) -> _Number:
     try:
         return _Number(Decimal(digits))
-    except InvalidOperation:  # an exponent beyond all that decimals can hold, such as 0e99999999999999999999
+    except (
+        InvalidOperation
+    ):  # an exponent beyond all that decimals can hold, such as 0e99999999999999999999
         return _Number(digits)

@@ -11,7 +11,7 @@ from answerback.core.ask import Ask, Change
 from answerback.core.labels import Labels
 from answerback.ports.extension import Running, ServiceParts
 from answerback.ports.extension_rows import NO_ROWS, AskRow, Rows
-from answerback.ports.store import Store
+from answerback.ports.store import Store, get_readable
 from answerback_numbers.facts import PENDING, Facts, call_of, facts_of
 from answerback_numbers.stats import TABLE, Stats, StatsReader
 
@@ -85,7 +85,7 @@ class Numbers(Running):
 async def read_calls(store: Store) -> None:
     """Read what was decided: which calls are alike is too much to find out within the transaction of a click."""
     while pending := await store.rows.read(_PENDING):
-        asks = {ask_id: await store.asks.get(ask_id) for (ask_id,) in pending}
+        asks = {ask_id: await get_readable(store.asks, ask_id) for (ask_id,) in pending}
         calls = [(ask_id, call_of(ask) if ask else "") for ask_id, ask in asks.items()]
         await store.rows.write(_SET_CALLS, calls)
 
@@ -101,7 +101,7 @@ async def count_uncounted(store: Store) -> int:
             return counted
         tried = {ask_id for ask_id, _ in found}  # one that cannot be read is found again
         since = found[-1][1]
-        asks = [await store.asks.get(ask_id) for ask_id in new]
+        asks = [await get_readable(store.asks, ask_id) for ask_id in new]
         facts = [(ask.id, *facts_of(ask, ask.outcome)) for ask in asks if ask and ask.outcome]
         if facts:
             await rows.write(_COUNT, facts)

@@ -12,7 +12,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import OptionKind
 from answerback.core.granting import describe_match
 from answerback.core.labels import Labels
-from answerback.ports.store import Store
+from answerback.ports.store import Store, get_readable
 from answerback_numbers.facts import PENDING, UNASKED, Result, grantable, week_of
 from answerback_numbers.waits import quantile
 
@@ -167,7 +167,7 @@ def _merge(weeks: Mapping[str, _Week]) -> tuple[Sums, dict[str, dict[str, Sums]]
 
 async def _always_allowed(store: Store, since: str, labels: Labels) -> tuple[AlwaysAllowed, ...]:
     rows = await store.rows.read(_ALWAYS, since, Result.ALLOWED.value)
-    found = [(await store.asks.get(ask_id), int(times)) for ask_id, times in rows]
+    found = [(await get_readable(store.asks, ask_id), int(times)) for ask_id, times in rows]
     return tuple(_described(((ask, times) for ask, times in found if ask is not None), labels))
 
 

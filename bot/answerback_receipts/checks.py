@@ -14,10 +14,9 @@ from pydantic_core import from_json
 
 from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical, digest, is_digest
-from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipt_key import PublicKey
 from answerback.ports.receipts import StoredReceipt
-from answerback.ports.store import Store
+from answerback.ports.store import Store, get_readable
 from answerback_base import strict_json
 from answerback_base.sanitize import quoted
 from answerback_receipts.bodies import LinkBody, ReceiptBody, SignedPayload, payload_again
@@ -245,7 +244,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     kept_link = None if kept is None else kept["link"]
     found = kept_link is None
     async for stored in _linked(store):
-        number, ask = verdict.lines + 1, await _ask_of(store, stored)
+        number, ask = verdict.lines + 1, await get_readable(store.asks, stored.ask_id)
         fault = _fault_of_line(number, verdict.digest, stored, ask, keys)
         if fault is None and (why := await _fault_of_rows(store, ask)) is not None:
             fault = (
@@ -270,7 +269,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
         if verdict.fault is not None:
             return verdict
     for stored in await store.receipts.list_unlinked(sys.maxsize):
-        ask = await _ask_of(store, stored)
+        ask = await get_readable(store.asks, stored.ask_id)
         fault = _fault_of_receipt(stored, ask, keys) or await _fault_of_rows(store, ask)
         if fault is not None:
             name = _word(stored.ask_id)
@@ -298,14 +297,6 @@ async def _linked(store: Store) -> AsyncIterator[StoredReceipt]:
         for stored in batch:
             yield stored
         after = batch[-1].n or 0
-
-
-async def _ask_of(store: Store, stored: StoredReceipt) -> Ask | None:
-    """Return the ask of a receipt, or None if it cannot be read."""
-    try:
-        return await store.asks.get(stored.ask_id)
-    except UnreadableRowError:
-        return None
 
 
 async def _fault_of_rows(store: Store, ask: Ask | None) -> str | None:

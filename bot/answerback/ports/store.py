@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry, Status
+from answerback.core.errors import UnreadableRowError
 from answerback.core.grants import Grant, GrantChange
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.extension_rows import AskRow, NewRow, RowStore
@@ -136,6 +137,14 @@ class AskStore(Protocol):
         self, agent: str, conversation: str, turn: str, tool: str, question: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
+
+
+async def get_readable(asks: AskStore, ask_id: str) -> Ask | None:
+    """Return an ask as last stored; None if its id is unknown, or if this version cannot read its row."""
+    try:
+        return await asks.get(ask_id)
+    except UnreadableRowError:
+        return None
 
 
 class Record(Protocol):

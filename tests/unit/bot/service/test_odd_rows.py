@@ -11,7 +11,15 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
+from answerback.core.labels import ENGLISH
+from answerback.ports.extension_rows import AskRow
+from answerback.ports.store import Write
 from answerback.service.service import Service
+from answerback_numbers.facts import PENDING, Facts, Result
+from answerback_numbers.numbers import count_uncounted, read_calls
+from answerback_numbers.stats import TABLE, StatsReader
+from answerback_testing.example_asks import new_ask
+from answerback_testing.store_examples import end_decision
 from tests.service_support import WAIT
 from tests.unit.bot.background_support import ended, reopen_store, running, submit
 from tests.unit.bot.conftest import Parts
@@ -86,3 +94,21 @@ async def test_a_briefly_unreadable_database_only_delays_the_scheduler(
                 await failed.wait()
         await parts.clock.advance(2)
         assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+async def test_an_unreadable_row_spoils_no_numbers(parts: Parts, tmp_path: Path) -> None:
+    def decided(call: str) -> AskRow:
+        values = Facts("1970-01-05", "ci", "", Result.ALLOWED.value, "1", call)
+        return AskRow(TABLE, Facts._fields, values)
+
+    counted = {1: PENDING, 2: "always", 3: "always", 4: "always"}
+    for number in range(1, 6):
+        rows = (decided(counted[number]),) if number in counted else ()
+        await parts.store.asks.create(Write(new_ask(number), ask_rows=rows), None)
+    await parts.store.asks.change("ask_5", end_decision())
+    for number in range(1, 6):
+        spoil(tmp_path, f"ask_{number}")
+    await reopen_store(parts, tmp_path)
+    await read_calls(parts.store)
+    assert await count_uncounted(parts.store) == 0
+    assert (await StatsReader(parts.store).read(0.0, 1, ENGLISH)).total.count == len(counted)
