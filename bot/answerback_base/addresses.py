@@ -13,7 +13,7 @@ def ip_address(host: str) -> IPv4Address | IPv6Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can only be reached from this machine."""
+    """Return True if an address can only be reached from this machine."""
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:

@@ -14,7 +14,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
 class Plugin(Protocol):
-    """What every plug-in has."""
+    """The attributes that every plug-in has."""
 
     @property
     def name(self) -> str:

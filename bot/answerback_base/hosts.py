@@ -21,7 +21,7 @@ class About(NamedTuple):
 
     title: str
     programs: tuple[str, ...] = ()
-    """What its program calls itself over ACP, without a scope, and its command; in lower case."""
+    """The names of its program: its own over ACP, without a scope, and its command; in lower case."""
     requests: tuple[str, ...] = ()
     """The names of the calls that it alone makes."""
 

@@ -44,7 +44,7 @@ def missing_extra_message(
 
 
 def _is_installed(package: str) -> bool:
-    """Whether a package can be imported; one within another that is missing cannot."""
+    """Return True if a package can be imported; one within another that is missing cannot."""
     try:
         return find_spec(package) is not None
     except ModuleNotFoundError:

@@ -55,7 +55,7 @@ def invisible_places(text: str) -> set[int]:
 
 
 def _is_needed(found: re.Match[str]) -> bool:
-    """Whether an emoji or a script needs an invisible character where it is."""
+    """Return True if an emoji or a script needs an invisible character where it is."""
     if found.lastgroup != "context":
         return found.lastgroup == "flag"
     return _needed().match(found.string, found.start()) is not None

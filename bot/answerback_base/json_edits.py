@@ -20,9 +20,9 @@ class Change(NamedTuple):
     path: tuple[str, ...]
     """The keys that lead to it; empty: all of it was changed."""
     before: str | None
-    """What was there, as it is written; None: nothing."""
+    """The value that was there, as it is written; None: nothing."""
     after: str | None
-    """What is there now; None: nothing."""
+    """The value that is there now; None: nothing."""
 
 
 def merge(before: str, after: str) -> str:
@@ -89,7 +89,6 @@ def _exact(text: str) -> object:
 def _number(digits: str) -> _Number:
     try:
         return _Number(Decimal(digits))
-    except (
-        InvalidOperation
-    ):  # an exponent beyond all that decimals can hold, such as 0e99999999999999999999
+    except InvalidOperation:
+        # An exponent beyond all that decimals can hold, such as 0e99999999999999999999.
         return _Number(digits)

@@ -1,4 +1,4 @@
-"""What a model reads of the words that a person added to a decision, where its host has no place for them."""
+"""The text in which a model reads a person's note with a decision, where its host has no place for it."""
 
 
 def describe_note(headline: str, note: str) -> str:

@@ -219,7 +219,7 @@ def _next(text: str, at: int) -> int:
 
 
 _SCALARS: Final = (str, int, float, type(None))
-"""What a large array mostly holds. To ask whether a value is a `Mapping` takes several times as long."""
+"""The types of most values in a large array. To ask if a value is a `Mapping` takes several times as long."""
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
 )

@@ -49,7 +49,7 @@ class ServiceUnavailableError(Exception):
     """The service cannot be reached, or is temporarily unable to answer."""
 
     may_have_acted = True
-    """Whether the service may have done what the call asks for: one of the tries got through, but no response came."""
+    """True if the service may have done what the call asks for: one of the tries got through, but no response came."""
 
     def as_unasked(self) -> str:
         """Say why people's answer is not known, and what the user has to do."""

@@ -24,7 +24,7 @@ class UnreachableError(ClientError):
     """The service cannot be reached, or only answers with server errors (5xx). Existing asks are not affected."""
 
     may_have_acted = False
-    """Whether the service may have done what the call asks for, because the response to one of the tries was lost."""
+    """True if the service may have done what the call asks for, because the response to one of the tries was lost."""
 
 
 def reason_of(error: BaseException) -> str:
@@ -186,12 +186,12 @@ class Ask:
 
     @property
     def by_person(self) -> bool:
-        """Whether a person gave all answers, or a grant before, rather than a deadline or a machine."""
+        """True if a person gave all answers, or a grant before, rather than a deadline or a machine."""
         return self.status == "answered" and self.json.get("source") in ("human", "grant")
 
     @property
     def open(self) -> bool:
-        """Whether the ask still waits for an answer."""
+        """True while the ask waits for an answer."""
         return self.status == "open"
 
     @property
@@ -206,7 +206,7 @@ class Ask:
 
     @property
     def files(self) -> tuple[Json, ...]:
-        """What was sent with it: ids for `AsyncClient.file`, names, types and sizes."""
+        """The files that were sent with it: ids for `AsyncClient.file`, names, types and sizes."""
         return tuple(_ROWS.validate_python(self.json.get("files") or []))
 
     @property
@@ -264,9 +264,9 @@ class Retry:
 
     ask_id: str
     headline: str
-    """What would happen, in one line."""
+    """One line that says what would happen."""
     text: str | None
-    """What else the person says."""
+    """The rest of the person's message."""
     json: Json
 
     @classmethod
@@ -285,7 +285,7 @@ class Answers:
     next: int | None
     """Acknowledges these answers as ``after`` of the next call; None: no answers."""
     retries: tuple[Retry, ...] = ()
-    """What people have told the agent to try again."""
+    """The messages of people who told the agent to try again."""
 
     @classmethod
     def of(cls, body: Json) -> Self:

@@ -38,7 +38,7 @@ class TokenChallenge:
         return {"nonce": self._nonce, "token": hashlib.sha256(named).hexdigest()[:16]}
 
     def is_proved_by(self, body: bytes) -> bool:
-        """Whether the response came from a program that knows the token."""
+        """Return True if the response came from a program that knows the token."""
         message = f"answerback:token-proof:{self._nonce}".encode()
         expected = hmac.new(self._token_hash.encode(), message, hashlib.sha256).hexdigest()
         return hmac.compare_digest(proof_in(body), expected.encode())
@@ -53,10 +53,10 @@ def proof_in(body: bytes) -> bytes:
 
 
 def is_provable(token: str) -> bool:
-    """Whether it is a token, rather than a person's key."""
+    """Return True for a token, rather than a person's key."""
     return not token.startswith(_KEYS)
 
 
 def is_unknown(status: int, body: bytes) -> bool:
-    """Whether the program says that it is the service, and has no such token."""
+    """Return True if the program says that it is the service, and has no such token."""
     return status == HTTPStatus.NOT_FOUND and _UNKNOWN in body

@@ -1,4 +1,4 @@
-"""What is particular to how a host asks over ACP: the object `ACP_CALLS` of its part `acp_calls`."""
+"""The host's own way to ask over ACP: the object `ACP_CALLS` of its part `acp_calls`."""
 
 from __future__ import annotations
 

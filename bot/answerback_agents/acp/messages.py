@@ -40,7 +40,7 @@ def agent_name(response: Json) -> str | None:
 
 
 def asks_people(message: Json) -> bool:
-    """Whether a message from the agent is a request for a person to answer."""
+    """Return True if a message from the agent is a request for a person to answer."""
     return message.get("method") in (PERMISSION, ELICITATION) and "id" in message
 
 
@@ -67,7 +67,7 @@ def announce_elicitation(initialize: Json) -> frozenset[str] | None:
 
 
 def is_for_editor(request: Json, elicits: frozenset[str]) -> bool:
-    """Whether the editor can handle a request from the agent."""
+    """Return True if the editor can handle a request from the agent."""
     mode = params(request).get("mode", "form")
     return request["method"] == PERMISSION or mode not in [*(ALL_MODES - elicits)]
 
@@ -99,7 +99,7 @@ def tool_call_of(request_params: Json) -> Json:
 
 
 def says_what(tool_call: Json) -> bool:
-    """Whether a tool call holds more than its name."""
+    """Return True if a tool call holds more than its name."""
     return bool(tool_call.get("rawInput") or tool_call.get("content"))
 
 
@@ -139,7 +139,7 @@ def cancelled_result(method: str) -> Json:
 
 
 def reply_of(outcome: AskOutcome) -> str | None:
-    """What a person said in words, for which the result of a request has no place."""
+    """Return a person's message, for which the result of a request has no place."""
     ask = outcome.ask or {}
     if isinstance(note := ask.get("note"), str) and note:
         return describe_note(str(ask.get("headline")), note)

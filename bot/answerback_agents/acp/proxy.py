@@ -35,11 +35,11 @@ class _Race(Asking):
 
     request: Json
     editor_has_it: bool
-    """Whether the editor may still answer."""
+    """True if the editor may still answer."""
     error: bytes | None = None
     """The error that the editor sent in place of an answer."""
     is_answered: bool = False
-    """Whether the editor has answered, and only the ask has yet to be withdrawn."""
+    """True if the editor has answered, and only the ask has yet to be withdrawn."""
 
     @property
     def id_key(self) -> str:
@@ -73,9 +73,9 @@ class Proxy:
     _late_responses: Counter[str] = field(default_factory=Counter)
     """Requests for which a response from the editor would come too late. Counted, as an agent may reuse an id."""
     _tool_calls: dict[str, Json] = field(default_factory=dict)
-    """What agents reported about tool calls in progress: a permission prompt need not repeat it."""
+    """The tool calls in progress, as agents reported them: a permission prompt need not repeat them."""
     _replies: dict[str, list[str]] = field(default_factory=dict)
-    """What people replied in a session, in words for which the protocol has no place: they go with its next prompt."""
+    """The replies of people in a session, for which the protocol has no place: they go with its next prompt."""
     _folders: Folders = field(default_factory=Folders)
     _requested_folders: dict[str, object] = field(default_factory=dict)
     """The folders of sessions that the editor has requested, by the ids of its requests."""

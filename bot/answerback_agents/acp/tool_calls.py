@@ -1,4 +1,4 @@
-"""What an agent says about a tool call in several messages, merged: people see the sum.
+"""Merge the messages in which an agent describes a tool call: people see the sum.
 
 An update names only what has changed (https://agentclientprotocol.com/protocol/tool-calls#updating), but with a request
 for permission agents also send empty arguments, shorter summaries, and other content than before.
@@ -40,7 +40,7 @@ def _is_empty(value: object) -> bool:
 
 
 def _is_shortened(update: str, known: str) -> bool:
-    """Whether a text is the beginning of one that is known whole."""
+    """Return True if a text is the beginning of one that is known whole."""
     ending = next((each for each in _ELLIPSES if update.endswith(each)), None)
     return ending is not None and known.startswith(update.removesuffix(ending))
 
@@ -61,7 +61,7 @@ def _added(known: list[object], update: list[object]) -> list[object]:
 
 
 def _contains(one: object, other: object) -> bool:
-    """Whether the text of a block contains that of another."""
+    """Return True if the text of a block contains that of another."""
     whole, part = _text(one), _text(other)
     return whole is not None and part is not None and part.strip() in whole
 

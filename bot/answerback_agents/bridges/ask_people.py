@@ -1,4 +1,4 @@
-"""What the bridges share: ask people about a server's request once, and withdraw the ask if it is no longer needed."""
+"""Shared by the bridges: ask people about a server's request once, and withdraw the ask if it is no longer needed."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class RequestAsker:
                 await self._withdraw(ask.id)
 
     async def has_open_asks(self, conversation: str) -> bool:
-        """Whether people are still asked something for a conversation."""
+        """Return True if people are still asked something for a conversation."""
         query = urlencode({"status": "open", "conversation": conversation, "limit": 1})
         return bool((await self.client.call("GET", f"/v1/asks?{query}"))["asks"])
 
@@ -170,7 +170,7 @@ def _as_written(arguments: Json) -> JsonValue:
 
 
 async def is_needed_by_its_run(ask: Ask) -> bool:
-    """Whether an answer to another run's ask is still useful: if it is a question, or that run is still alive."""
+    """Return True if an answer to another run's ask is still useful: it is a question, or that run is still alive."""
     metadata = ask.json["metadata"]
     process = metadata.get(_PROCESS) if isinstance(metadata, dict) else None
     if not isinstance(process, int):
@@ -185,7 +185,7 @@ async def is_needed_by_its_run(ask: Ask) -> bool:
 
 
 def is_machine_made(ask: Ask) -> bool:
-    """Whether a deadline, the configuration or another machine answered: only a person's answer counts."""
+    """Return True if a deadline, the configuration or another machine answered: only a person's answer counts."""
     return ask.status == "answered" and not ask.by_person
 
 

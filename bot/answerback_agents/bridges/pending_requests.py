@@ -20,7 +20,7 @@ class Pending:
     task: asyncio.Task[None] = field(init=False)
     """Waits for the answer."""
     is_answered: bool = False
-    """Whether there is an answer, which the server may not have accepted yet."""
+    """True if there is an answer, which the server may not have accepted yet."""
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from answerback_base.backoff import Backoff
 from answerback_client import Ask
 
 Call = tuple[str, Json | None]
-"""What a server is called with: a path or a method, and the body or the parameters."""
+"""A call of the server: a path or a method, and the body or the parameters."""
 Report = Callable[[str], None]
 """Shows a line to the person who started the bridge."""
 
@@ -71,7 +71,7 @@ class ServerBridge(ABC, Generic[S]):
     async def was_interrupted(
         self, session: str, call_id: str | None, asked_at: float | None
     ) -> bool:
-        """Whether the server ended while a question waited; `asked_at` is known if an earlier run asked it."""
+        """Return True if the server ended while a question waited; `asked_at` is known if an earlier run asked it."""
 
     @abstractmethod
     def handle_event(self, event: Json) -> None:
@@ -152,7 +152,7 @@ class ServerBridge(ABC, Generic[S]):
             self.pending.mark_gone(request_id)
 
     async def _is_needed(self, ask: Ask) -> bool:
-        """Whether the answer to an ask is delivered late: the server that asked has ended."""
+        """Return True if the answer to an ask is delivered late: the server that asked has ended."""
         session, call_id = id_text(ask.json["conversation"]), id_text(ask.json["tool_call_id"])
         asked_at = datetime.fromisoformat(str(ask.json["created_at"])).timestamp()
         return await self._comes_late(str(ask.json["dialect"]), session, call_id, asked_at)

@@ -56,7 +56,8 @@ class ServiceAccess:
 
     url: str
     token: str | None = field(repr=False)
-    """What the caller has named, for any address that they name: an agent's token only once that has proved itself."""
+    """The token that the caller names. It is used for any address that they name: an agent's token only once that has
+    proved itself."""
     key: str | None = field(default=None, repr=False)
     """The key of the configured service, if no token is named and this is its address."""
 

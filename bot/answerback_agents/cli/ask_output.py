@@ -112,11 +112,12 @@ def summary_line(ask: Mapping[str, JsonValue]) -> str:
 
 
 URGENCIES: Final = {"high": "urgent", "low": "not urgent"}
-"""What is said of asks that are more or less urgent than most."""
+"""The words for asks that are more or less urgent than most."""
 
 
 def marked_subject(ask: Mapping[str, JsonValue]) -> str:
-    """What an ask is about, with its marks in front: how urgent it is while it is open, and the word of its route."""
+    """Return the subject of an ask, with its marks in front: how urgent it is while it is open, and the word of its
+    route."""
     urgency = URGENCIES.get(str(ask.get("urgency"))) if ask["status"] == "open" else None
     mark = ask.get("mark")
     word = str(mark["word"]) if isinstance(mark, dict) else None
@@ -125,7 +126,7 @@ def marked_subject(ask: Mapping[str, JsonValue]) -> str:
 
 
 def subject(ask: Mapping[str, JsonValue]) -> str:
-    """What an open ask is about: its headline, and the question that is open if it is another one."""
+    """Return the subject of an open ask: its headline, and the question that is open if it is another one."""
     prompt, headline = ask["prompt"], str(ask["headline"])
     if not isinstance(prompt, dict) or prompt["text"] is None:
         return headline

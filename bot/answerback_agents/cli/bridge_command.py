@@ -19,4 +19,4 @@ class BridgeCommand(NamedTuple):
     run: Callable[..., None]
     """The command, as typer takes one: it runs until it is stopped, or the program that it started has ended."""
     starts_program: bool = False
-    """Whether the command of a program follows the options, which may have options of its own."""
+    """True if the command of a program follows the options; it may have options of its own."""

@@ -1,4 +1,4 @@
-"""What the commands of all bridges share: connect to the service, and run until stopped."""
+"""Shared by the commands of all bridges: connect to the service, and run until stopped."""
 
 from __future__ import annotations
 

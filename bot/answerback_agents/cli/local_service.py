@@ -1,4 +1,4 @@
-"""What the command line knows of a service that is installed beside it: its address, its key, and its labels.
+"""The command line's access to a service that is installed beside it: its address, its key, and its labels.
 
 The service's distribution names the module that knows these in the entry-point group `answerback.local_service`.
 """

@@ -83,7 +83,8 @@ class Target:
         return None if original is None and self.file.is_created else text
 
     def _is_connected_original(self, text: str, original: str) -> bool:
-        """Whether a text is what connecting, with any options, has made of the original, without an edit since."""
+        """Return True if a text is what connecting, with any options, has made of the original, without an edit
+        since."""
         data = self.format.data(text)
         try:
             for entry in self.entries:

@@ -54,7 +54,7 @@ class ConfigFile:
 
     @property
     def is_created(self) -> bool:
-        """Whether connecting has created the file, as a mark beside it says."""
+        """True if connecting has created the file, as a mark beside it says."""
         return self._mark.exists()
 
     @property
@@ -66,7 +66,7 @@ class ConfigFile:
         _replace(self._mark, _digest(text), None)
 
     def is_as_created(self, text: str) -> bool:
-        """Whether this is the text that connecting has written last to a file that it had created."""
+        """Return True if this is the text that connecting has written last to a file that it had created."""
         return _read(self._mark) == _digest(text)
 
     def delete_mark(self) -> None:

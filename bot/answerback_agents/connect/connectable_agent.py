@@ -82,9 +82,9 @@ class ConnectableAgent:
     home: Callable[[], Path]
     """The folder of the user's configuration."""
     limitations: Sequence[str]
-    """What does not work, one sentence each."""
+    """The things that do not work, one sentence each."""
     next_steps: Sequence[str]
-    """What the person has to do, one sentence each."""
+    """The things that the person has to do, one sentence each."""
     format: Format = field(default_factory=JsoncFormat)
     hints: dict[Scope, str] = field(default_factory=dict)
     """Why a scope is not supported, and what to do instead."""

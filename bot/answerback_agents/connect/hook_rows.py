@@ -1,4 +1,4 @@
-"""What the rows of agents with hooks have in common."""
+"""Shared by the rows of agents with hooks."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class ListItem:
         return candidates[0]
 
     def value_for(self, place: Sequence[object]) -> JsonValue:
-        """What belongs at a place in the list: an item itself, or its handler further below."""
+        """Return the value for a place in the list: an item itself, or its handler further below."""
         return self.value if len(place) == len(self.path) + 1 else self.handler
 
 
@@ -67,7 +67,7 @@ class Format(Protocol):
 
 
 def runs_answerback(value: object) -> bool:
-    """Whether an item is Answerback's: a hook's handler by its command or its address, a server by its name."""
+    """Return True if an item is Answerback's: a hook's handler by its command or its address, a server by its name."""
     if not isinstance(value, dict):
         return False
     if value.get("name") == NAME:
@@ -89,7 +89,7 @@ def handlers(group: object) -> list[Any] | None:
 
 
 def is_our_group(group: object) -> bool:
-    """Whether an item is Answerback's, or a group of hooks that has a handler of Answerback's."""
+    """Return True if an item is Answerback's, or a group of hooks that has a handler of Answerback's."""
     return any(runs_answerback(each) for each in (handlers(group) or [group]))
 
 
@@ -137,7 +137,7 @@ def as_present(data: object, entry: Entry) -> Entry:
 
 
 def has_entry(data: object, entry: Entry) -> bool:
-    """Whether a configuration has anything of Answerback's at an entry's path."""
+    """Return True if a configuration has anything of Answerback's at an entry's path."""
     if isinstance(entry, Setting):
         return value_at(data, entry.path) is not None
     return any(True for _ in our_groups_at(data, entry.path))

@@ -119,7 +119,7 @@ def _remove_tables(text: str, entry: Entry, original: str | None) -> str:
 
 
 def _is_whole(text: str, span: tuple[int, int], entry: Entry) -> bool:
-    """Whether a span begins with the table of the entry, and not with one below it."""
+    """Return True if a span begins with the table of the entry, and not with one below it."""
     return _parse_header(text[slice(*span)].split("\n")[0].rstrip()) == entry.path
 
 

@@ -60,7 +60,7 @@ class Definitions:
             return None if self._doubled[tool] else self._listed.get(tool)
 
     def change(self, tool: str, definition: Json | None) -> str | None:
-        """What has changed in a definition since it was allowed, as a diff; None if nothing has."""
+        """Return the changes of a definition since it was allowed, as a diff; None if there are none."""
         allowed = self._allowed.get(tool)
         if definition is None or allowed is None or allowed == _as_text(definition):
             return None

@@ -49,7 +49,7 @@ def _decide(policy: ServerPolicy, tool: Json) -> Json:
 
 
 def as_lines(decided: Sequence[Json]) -> Iterator[str]:
-    """What is decided, a line a tool."""
+    """Yield the decisions, a line a tool."""
     for each in decided:
         parts = [f"{one['decision']} if {one['if']} ({one['reason']})" for one in each["unless"]]
         parts.append(f"{'else ' if parts else ''}{each['decision']} ({each['reason']})")

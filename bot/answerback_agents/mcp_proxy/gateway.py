@@ -60,7 +60,7 @@ class Gateway:
     _own: set[str] = field(default_factory=set)
     """The requests of the gateway itself that the server has not answered yet, by the keys of their ids."""
     _task_questions: dict[str, None] = field(default_factory=dict)
-    """What tasks have asked people, the latest: a task repeats it until it has the answer."""
+    """The latest questions of tasks to people: a task repeats one until it has the answer."""
     _rounds: OpenRounds = field(default_factory=OpenRounds)
 
     def __post_init__(self) -> None:

@@ -37,7 +37,7 @@ class ServerError(Exception):
 
 @dataclass
 class _Stream:
-    """What is known about a stream of events."""
+    """The state of a stream of events."""
 
     last_id: str | None = None
     pause: float = _RECONNECT_PAUSE

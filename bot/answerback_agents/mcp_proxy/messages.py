@@ -154,11 +154,11 @@ class ToolCall(NamedTuple):
     name: str
     arguments: Json
     meta: Json
-    """What a vendor's program tells the server besides."""
+    """Other fields that a vendor's program sends to the server."""
 
 
 def is_tool_call(message: Json) -> bool:
-    """Whether a message is a call of a tool, well formed or not."""
+    """Return True if a message is a call of a tool, well formed or not."""
     return message.get("method") == TOOL_CALL
 
 
@@ -231,12 +231,12 @@ def denial(message: Json, text: str) -> bytes:
 
 
 def is_modern(message: Json) -> bool:
-    """Whether a request is of the newer generation."""
+    """Return True if a request is of the newer generation."""
     return VERSION_META in as_object(params(message).get("_meta"))
 
 
 def progress_tokens(message: Json) -> list[object]:
-    """What a client wants progress of a request to be reported under: one, or nothing."""
+    """Return the tokens under which a client wants progress of a request to be reported: one, or none."""
     token = as_object(params(message).get("_meta")).get("progressToken")
     return [] if token is None else [token]
 
@@ -273,7 +273,7 @@ def without_elicitations(fields: Json) -> Json:
 
 
 def continues(message: Json) -> bool:
-    """Whether a request is sent again after input was required."""
+    """Return True if a request is sent again after input was required."""
     return not params(message).keys().isdisjoint({"inputResponses", "requestState"})
 
 
@@ -305,7 +305,7 @@ def task_update(request_id: str, request: Json, task: object, answers: Json) -> 
 
 
 def round_key(request: Json, state: object) -> str:
-    """What makes a request the same when it is sent again after input was required."""
+    """Return a key that a request keeps when it is sent again after input was required."""
     again = _without(params(request), "_meta", "inputResponses", "requestState")
     same = [request.get("method"), again, vendor_meta(request), state]
     return strict_json.dump_as_written(same)

@@ -20,14 +20,15 @@ class Round:
 
     key: str
     shown: frozenset[str]
-    """What the client has been asked for, by the keys of the requests for input."""
+    """The requests for input that the client has been shown, by their keys."""
     answers: Json
-    """What people have answered already."""
+    """The answers that people have given already."""
 
 
 @dataclass(eq=False)
 class OpenRounds:
-    """What clients have been asked for. What continues no round could hold an answer that no person gave."""
+    """The rounds in which clients are asked for input. A request that continues no round could hold an answer that no
+    person gave."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _rounds: list[Round] = field(default_factory=list)
@@ -61,7 +62,7 @@ class OpenRounds:
                     del self._tasks[next(iter(self._tasks))]
 
     def updates_task(self, message: Json) -> bool:
-        """Whether an update of a task gives nothing but what the client has been asked for."""
+        """Return True if an update of a task gives only input that the client has been asked for."""
         fields = params(message)
         task_id, given = fields.get("taskId"), as_object(fields.get("inputResponses"))
         return all(json.dumps([task_id, key]) in self._tasks for key in given)

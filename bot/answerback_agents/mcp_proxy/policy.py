@@ -53,7 +53,8 @@ class Rule:
     arguments: Mapping[str, object] = field(default_factory=dict)
 
     def matches_tool(self, name: str) -> bool:
-        """Whether the rule is about a tool. To pass, a name has to match exactly; otherwise its case does not count."""
+        """Return True if the rule is about a tool. To pass, a name has to match exactly; otherwise its case does not
+        count."""
         if self.do is Decision.PASS:
             return bool(_PLAIN_NAME.fullmatch(name)) and _matches_pattern(self.tool, name)
         return _matches_pattern(self.tool.casefold(), name.casefold())
@@ -122,7 +123,7 @@ class ServerPolicy:
 
 
 def _matches_pattern(pattern: str, text: str) -> bool:
-    """Whether a text matches a pattern, in time linear in the text: it may be long, and an agent's."""
+    """Return True if a text matches a pattern, in time linear in the text: it may be long, and an agent's."""
     first, *middle = pattern.split("*")
     if not middle:
         return pattern == text

@@ -1,4 +1,4 @@
-"""What a client hears while its request waits for people, so that it goes on waiting."""
+"""Report progress to a client while its request waits for people, so that it goes on waiting."""
 
 from __future__ import annotations
 

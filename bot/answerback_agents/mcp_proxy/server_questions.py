@@ -1,4 +1,4 @@
-"""What a server asks its user: people answer, whatever the client can do, and nobody else does."""
+"""The questions of a server to its user: people answer them, whatever the client can do, and nobody else does."""
 
 from __future__ import annotations
 

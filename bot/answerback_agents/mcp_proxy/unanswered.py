@@ -20,7 +20,7 @@ class Sent(NamedTuple):
     definition: Json | None = None
     """Of a call: the tool's, as it was allowed."""
     is_repeated: bool = False
-    """Whether it was made again, after people had opened links."""
+    """True if it was made again, after people had opened links."""
 
 
 class Unanswered:
@@ -51,7 +51,7 @@ class Unanswered:
             return None if key is None else self._by_key.pop(key)
 
     def progress_tokens(self) -> list[object]:
-        """What the calls of tools in progress want progress to be reported under."""
+        """Return the tokens under which the calls of tools in progress want progress to be reported."""
         with self._lock:
             calls = [each.message for each in self._by_key.values()]
         return [

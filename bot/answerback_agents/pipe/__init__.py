@@ -1,1 +1,2 @@
-"""What `answerback hook` and the proxies use to call the service: standard library only, so that a hook starts fast."""
+"""The connection of `answerback hook` and the proxies to the service: standard library only, so that a hook starts
+fast."""

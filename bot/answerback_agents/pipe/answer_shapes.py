@@ -6,7 +6,7 @@ from answerback_agents.pipe.host_answers import Json, adds_context, answers_of, 
 
 
 def is_answer(agent: str, event: Json, answer: Json) -> bool:
-    """Whether a host takes this answer to an event for what the service says: a decision, where the event needs one."""
+    """Return True if a host takes this answer to an event for the service's: a decision, where the event needs one."""
     host = answers_of(agent)
     if host is None or denial(agent, event, "") is None:
         return answer == {} or (adds_context if host is None else host.adds_context)(event, answer)

@@ -43,7 +43,7 @@ class Call(NamedTuple):
     origin: Json = {}  # noqa: RUF012 - never changed
     metadata: Json = {}  # noqa: RUF012 - never changed
     takes_edited: bool | None = None
-    """Whether the call is made with other arguments if people have changed it."""
+    """True if the call is made with other arguments if people have changed it."""
 
 
 class AskOutcome(NamedTuple):
@@ -54,7 +54,7 @@ class AskOutcome(NamedTuple):
 
     @property
     def is_decided(self) -> bool:
-        """Whether people ended the ask or had granted it. Otherwise a deadline, a default or another machine did."""
+        """True if people ended the ask or had granted it. Otherwise a deadline, a default or another machine did."""
         ask = self.ask or {}
         by_people = ask.get("status") == "answered" and ask.get("source") in ("human", "grant")
         return by_people or ask.get("status") in ("cancelled", "turn_ended")

@@ -36,7 +36,7 @@ _MAX_STATE: Final = 2_000
 
 
 class Answer(NamedTuple):
-    """What a hook does: what it prints for its host, and what it tells the person who reads its log."""
+    """A hook's answer: the text that it prints for its host, and the text for the person who reads its log."""
 
     output: Json | None = None
     warning: str | None = None
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 
 def decides(agent: str, event: Json) -> bool:
-    """Whether a host continues only with the answer to an event."""
+    """Return True if a host continues only with the answer to an event."""
     return denial(agent, event, "") is not None
 
 

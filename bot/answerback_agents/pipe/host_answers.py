@@ -21,7 +21,7 @@ def output(event: Json, fields: Json) -> Json:
 
 
 def adds_context(event: Json, answer: Json) -> bool:
-    """Whether an answer adds words for the model, and nothing else."""
+    """Return True if an answer adds words for the model, and nothing else."""
     specific = as_object(answer.get(SPECIFIC))
     return (
         answer.keys() == {SPECIFIC}
@@ -37,9 +37,9 @@ class HostAnswers(NamedTuple):
     denial: Callable[[Json, str], Json | None]
     """Builds the answer that refuses what an event is about, with the reason; None if the event decides nothing."""
     decides: Callable[[Json, Json], bool]
-    """Whether an answer to such an event is a decision in the host's shape."""
+    """Return True if an answer to such an event is a decision in the host's shape."""
     adds_context: Callable[[Json, Json], bool] = adds_context
-    """Whether an answer to any other event adds words for the model, and nothing else."""
+    """Return True if an answer to any other event adds words for the model, and nothing else."""
     found: Callable[[Json], Json | None] = lambda _event: None
     """Finds what people need and the host did not send, on the host's own machine: fields to add to an event."""
 
@@ -74,7 +74,7 @@ def decision_in(event: Json, answer: Json) -> Json | None:
 
 
 def is_permission(decision: Json, *, interrupt: bool) -> bool:
-    """Whether a decision allows or denies; `interrupt` says whether it may also end the turn."""
+    """Return True if a decision allows or denies; `interrupt` says if it may also end the turn."""
     is_plain = interrupt or "interrupt" not in decision
     if decision.get("behavior") == "deny":
         return is_plain and is_text(decision, "message")
