@@ -11,7 +11,7 @@ from answerback_agents.pipe.host_answers import HostAnswers, Json, is_text
 
 
 def is_before_tool(event: Json) -> bool:
-    """Whether a tool is about to be used."""
+    """Return True if a tool is about to be used."""
     return isinstance(event.get("toolCall"), dict) and "error" not in event
 
 

@@ -46,7 +46,7 @@ _MODES: Final = {
     "acceptEdits": "accept all further edits",
     "bypassPermissions": "ask for no permission any more",
 }
-"""What Claude Code's modes do."""
+"""The effects of Claude Code's modes."""
 _LABELLED_FIELDS: Final = frozenset(
     {"type", "rules", "behavior", "destination", "mode", "directories"}
 )
@@ -67,7 +67,7 @@ suggests no rule that would allow it: what release 2.1.332 does.
 _SENTENCES: Final = ("title", "description")
 _NO_RULES: Final = ("suppress_always_allow_rule", "suppressAlwaysAllowRule")
 _DEFAULT_NO: Final = ("default_to_no", "defaultToNo")
-"""What a program that uses the SDK can pass on of the context of a permission, as its language writes it."""
+"""Fields with the context of a permission that a program with the SDK can pass on, as its language writes them."""
 _DENIAL_SUGGESTED: Final = "**Claude Code suggests to deny this.**"
 _ACCEPT_EDITS: Final = "accept_edits"
 _PLAN_MODES: Final = {_ACCEPT_EDITS: "acceptEdits", "allow": "default"}

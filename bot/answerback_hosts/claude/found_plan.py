@@ -22,7 +22,7 @@ _MAX_TRANSCRIPT: Final = 4 * 2**20
 
 
 def has_plan(event: Json) -> bool:
-    """Whether a prompt about a plan contains it."""
+    """Return True if a prompt about a plan contains it."""
     tool_input = event.get("tool_input")
     plan = tool_input.get("plan") if isinstance(tool_input, dict) else None
     return isinstance(plan, str) and bool(plan.strip())

@@ -31,7 +31,7 @@ _ASK_TOOL: Final = "AskUserQuestion"
 _PLAN_TOOL: Final = "ExitPlanMode"
 _KEEP_PLANNING: Final = "The user did not approve the plan. Keep planning."
 _ASKED: Final = ("questions", "title")
-"""What people are asked in a call: its answers, and where it comes from, are no part of that."""
+"""The fields that hold the questions of a call: its answers, and where it comes from, do not count."""
 CONTEXT_EVENTS: Final = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit", "UserPromptExpansion",
     "SessionStart", "Setup", "Stop", "SubagentStart", "SubagentStop", "Notification", "PostModelSwitch",
@@ -171,7 +171,7 @@ def _conversation(event: Json) -> str | None:
 
 
 def _moved_on(event: Json) -> Callable[[Json], bool] | None:
-    """What an event of Claude itself says of its permission prompts.
+    """Return a test of Claude's own events that tells if it has gone on without the answer to a permission prompt.
 
     Claude Code 2.1.332 shows its own window beside the hook, and lets the hook run on if that is answered first.
     """

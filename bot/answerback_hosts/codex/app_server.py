@@ -55,7 +55,7 @@ _CONTEXT_SOURCE: Final = "answerback"
 
 
 class _Call(NamedTuple):
-    """What people are asked."""
+    """A call that people are asked about."""
 
     dialect: str
     arguments: Json

@@ -1,4 +1,4 @@
-"""What Codex reads of its client: people answer what the bridge asks them, whatever the client itself can ask.
+"""The capabilities that the bridge announces to Codex: people answer the bridge, whatever the client itself can ask.
 
 Codex 0.171.0 offers the forms of ``openai/form`` to MCP servers, asks standard forms where everything is allowed
 (``openai/standard-form-input``), and asks before a person's own command is run (``requiredHumanApproval``), only if its
@@ -23,7 +23,7 @@ _FORM_MODES: Final = (_FORM, "openaiForm")
 
 
 class ClientCapabilities:
-    """What the client itself announces."""
+    """The capabilities that the client itself announces."""
 
     def __init__(self) -> None:
         self._own: Json = {}
@@ -39,7 +39,7 @@ class ClientCapabilities:
         return {**initialize, "capabilities": {**self._own, **more}}
 
     def has_asked_for(self, params: Json) -> bool:
-        """Whether Codex would send a request to the client alone, too."""
+        """Return True if Codex would send a request to the client alone, too."""
         if params.get("kind") == "humanCommand":
             return self._own.get(_HUMAN) is True
         if params.get("mode") in _FORM_MODES:

@@ -71,7 +71,7 @@ class AnnouncedItems:
 
 
 def _is_asked_about(item: Json) -> bool:
-    """Whether Codex may ask for permission for an item of this shape."""
+    """Return True if Codex may ask for permission for an item of this shape."""
     match item:
         case {"type": "fileChange", "id": str(), "changes": list()}:
             return True
@@ -82,7 +82,7 @@ def _is_asked_about(item: Json) -> bool:
 
 
 def _is_about(params: Json, item: Json) -> bool:
-    """Whether an elicitation describes an announced call."""
+    """Return True if an elicitation describes an announced call."""
     meta = as_object(params.get("_meta"))
     return (
         item["type"] == "mcpToolCall"

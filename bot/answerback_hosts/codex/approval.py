@@ -167,7 +167,7 @@ def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> Appr
 
 
 def _has_turn(call: ArgumentNode) -> bool:
-    """Whether the call belongs to a turn, which the bridge can steer with what a person says."""
+    """Return True if the call belongs to a turn, which the bridge can steer with a person's message."""
     return isinstance(call.at("turnId").value, str)
 
 
@@ -344,4 +344,4 @@ VARIANTS: Final[Mapping[str, Variant]] = {
     _ELICITATION: Variant(_read_mcp_tool, _mcp_tool_decision, lambda *_: {"action": "decline"}),
 }
 SHAPES: Final = {_ELICITATION: Shape(at=("_meta", "codex_approval_kind"), says="mcp_tool_call")}
-"""What else a call must have to be one of these, besides its name."""
+"""The shapes of these calls, where the name alone does not tell them."""

@@ -13,7 +13,8 @@ from answerback_agents.pipe.host_answers import deny
 from answerback_hosts.cursor.answers import DECIDED
 
 _ASKED: Final = ("command", "cwd", "sandbox", "tool_name", "url")
-"""What people see of an event, besides the arguments of an MCP tool: ``command`` may also start its server."""
+"""The fields of an event that people see, besides the arguments of an MCP tool: ``command`` may also start its
+server."""
 
 
 def _call(event: Json) -> Call | None:

@@ -43,7 +43,7 @@ class OpenclawBridge(ServerBridge[OpenclawGateway]):
     async def was_interrupted(
         self, session: str, call_id: str | None, asked_at: float | None
     ) -> bool:
-        """Whether another gateway runs than the one that a question waited in."""
+        """Return True if another gateway runs than the one that a question waited in."""
         if asked_at is not None:
             return asked_at <= self.server.started_at
         return self.server.started_at > self._last_start + _START_TOLERANCE

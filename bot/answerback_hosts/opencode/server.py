@@ -93,7 +93,7 @@ class OpencodeServer(EventServer):
         return None
 
     async def was_interrupted(self, session: str, call_id: str) -> bool:
-        """Whether a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
+        """Return True if a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
         at = f"/session/{quote(session, safe='')}/message"
         if session in as_object(await self._read("/session/status")):
             return False  # the session is busy, so the call is still running

@@ -51,7 +51,7 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
     async def was_interrupted(
         self, session: str, call_id: str | None, asked_at: float | None
     ) -> bool:
-        """Whether opencode says of a question's call that it waits in vain."""
+        """Return True if opencode says of a question's call that it waits in vain."""
         return call_id is not None and await self.server.was_interrupted(session, call_id)
 
     def prompt(self, session: str, text: str) -> Call:
