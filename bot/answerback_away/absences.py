@@ -73,7 +73,7 @@ def _clock(minutes: int) -> time:
 
 
 class Said(NamedTuple):
-    """What one person has said: from which account, and what holds."""
+    """The absence that one person has announced, and the account from which they did."""
 
     person: Person
     absence: Absence | None = None

@@ -10,7 +10,7 @@ from answerback_away.absences import Hours, Said
 
 
 class AwayDesk(Protocol):
-    """What a person has said, and how they change it, from any of their accounts."""
+    """The absences that people have announced, which they can change from any of their accounts."""
 
     people: People
 

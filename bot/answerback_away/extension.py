@@ -12,7 +12,7 @@ from answerback.ports.settings_tables import Table
 
 
 class AwaySettings(Table):
-    """Whether people can say that they are away."""
+    """The settings of absences: if people can say that they are away."""
 
     enabled: bool = False
 

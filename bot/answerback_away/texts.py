@@ -1,4 +1,4 @@
-"""What people read about being away."""
+"""The texts that people read about being away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted of an ask that has ended: one row, without any text of the ask and without people. Pure."""
+"""The numbers of an ask that has ended: one row, without any text of the ask and without people. Pure."""
 
 from __future__ import annotations
 

@@ -47,11 +47,11 @@ class AlwaysAllowedBody(Wire):
     route: str | None
     folder: str
     headline: str
-    """What people were asked last."""
+    """The headline of the last such ask."""
     grant: str
-    """What a grant would have allowed."""
+    """A description of the calls that a grant would have allowed."""
     grants: bool
-    """Whether the route lets people grant it (`routes.NAME.grants`)."""
+    """True if the route lets people grant it (`routes.NAME.grants`)."""
     rule: str | None
     """The option by which the host would have stopped asking; null if it offered none."""
 

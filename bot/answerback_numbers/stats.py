@@ -1,4 +1,4 @@
-"""What is read of the counts: sums by week, agent and route, and what was always allowed."""
+"""The statistics that are read of the counts: sums by week, agent and route, and calls that were always allowed."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ class AlwaysAllowed:
     folder: str
     headline: str
     grant: str
-    """What a grant for it would allow."""
+    """A description of the calls that a grant for it would allow."""
     may_grant: bool
-    """Whether its route lets people give such a grant."""
+    """True if its route lets people give such a grant."""
     rule: str | None
     """The option by which its host would stop asking; None: the host offered none."""
 

@@ -1,4 +1,4 @@
-"""What a tab keeps between the beginning of a sign-in and its end, sealed: the service keeps nothing.
+"""The sealed state that a tab keeps between the beginning of a sign-in and its end: the service keeps nothing.
 
 Only the tab in which a sign-in began can end it, because no other has what is sealed. A state ends one sign-in: see
 `answerback_oidc.sessions.Sessions.begin`.

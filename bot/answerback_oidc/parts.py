@@ -1,4 +1,4 @@
-"""What signing in consists of, for the extension and for its pages."""
+"""The parts of signing in, for the extension and for its pages."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class ProviderError(AnswerbackError):
 
 
 class Metadata(BaseModel):
-    """What is used of a provider's metadata."""
+    """The fields of a provider's metadata that are used."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -57,7 +57,7 @@ class Metadata(BaseModel):
 
 
 class Attempt(NamedTuple):
-    """What a sign-in has to return with."""
+    """The values that a sign-in has to return with."""
 
     state: str
     nonce: str

@@ -59,7 +59,7 @@ class Sessions:
         )
 
     def may_sign_in(self, person: Person) -> bool:
-        """Whether a person is one of `people`, and of the provider that is configured."""
+        """Return True if a person is one of `people`, and of the provider that is configured."""
         is_ours = person.surface == SURFACE and person.user_id.startswith(self._prefix)
         return is_ours and self._people.name_of(person) is not None
 

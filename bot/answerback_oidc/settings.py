@@ -13,7 +13,7 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def is_safe(url: str) -> bool:
-    """Whether an address is HTTPS, or on this machine, with neither a query nor a fragment nor a user in it."""
+    """Return True if an address is HTTPS, or on this machine, with neither a query nor a fragment nor a user in it."""
     try:
         parts = urlsplit(url)
         host = parts.hostname

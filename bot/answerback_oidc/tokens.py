@@ -1,4 +1,4 @@
-"""What an ID token must say to be believed, https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation.
+"""Check an ID token's claims, https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation.
 
 PyJWT checks the signature, the issuer, the audience and the times.
 """

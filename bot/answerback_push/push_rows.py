@@ -1,4 +1,4 @@
-"""What a change stores in the outbox for the people who can have themselves notified. Pure.
+"""The rows that a change stores in the outbox for the people who can have themselves notified. Pure.
 
 Whom an ask waits for is worked out when the row is sent: until then, the ask may have been answered or seen.
 """
@@ -65,14 +65,14 @@ def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, st
 
 
 def _is_on(surface: str, account: str, people: People) -> bool:
-    """Whether the person of an account, as ``surface:id``, has one on the surface that notifies."""
+    """Return True if the person of an account, as ``surface:id``, has one on the surface that notifies."""
     there, _, user_id = account.partition(":")
     accounts = people.accounts_of(Person(surface=there, user_id=user_id))
     return any(each == surface for each, _ in accounts)
 
 
 def _could_be_notified(name: str, place: str, surface: str, people: People) -> bool:
-    """Whether a person whom an ask names elsewhere may have an account on the surface that notifies."""
+    """Return True if a person whom an ask names elsewhere may have an account on the surface that notifies."""
     if not people.accounts or name.startswith("@"):
         return bool(people.accounts)
     accounts = people.accounts_of(Person(surface=place, user_id=name))

@@ -89,7 +89,7 @@ class Pushes(Running, PushDevices):
     http: aiohttp.ClientSession
     held_until: Callable[[Person, float], float | None] = lambda _person, _at: None
     _noted: set[str] = field(default_factory=set)
-    """What was noted as seen since the process began, up to a limit."""
+    """The asks that were noted as seen since the process began, up to a limit."""
 
     sends = "push."
 
@@ -205,7 +205,7 @@ class Pushes(Running, PushDevices):
         return _DONE
 
     async def _is_named(self, ask: Ask, person: str, names: tuple[str, ...]) -> bool | None:
-        """Whether names include a person who is told of the ask; None if that is not known yet."""
+        """Return True if names include a person who is told of the ask; None if that is not known yet."""
         if person != OPERATOR and not self.rules.anyone:
             names = tuple(name for name in names if name != ANYONE)
         accounts = self.people.accounts_of(self._person(person))
@@ -214,7 +214,7 @@ class Pushes(Running, PushDevices):
         return await is_among(names, ask, self._person(person), self.people, self.surfaces)
 
     async def _waits(self, ask: Ask, person: str) -> bool | None:
-        """Whether an ask waits for a person who is told of it; None if that is not known yet."""
+        """Return True if an ask waits for a person who is told of it; None if that is not known yet."""
         if not ask.open or ask.schedule.inquiring:
             return False
         if has_done_their_part(ask, self._person(person), self.people):

@@ -25,7 +25,7 @@ Digest: TypeAlias = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
 
 @strict
 class SignedPayload(TypedDict):
-    """What a receipt says, and its signature."""
+    """The signed contents of a receipt, and its signature."""
 
     payload: dict[str, JsonValue]
     signature: str

@@ -43,7 +43,7 @@ _STRENGTHS: Final = {
 
 @dataclass(slots=True)
 class Verdict:
-    """What a receipt proves, or what is wrong with it."""
+    """The result of checking a receipt: the facts that it proves, or the reason why it proves nothing."""
 
     faults: list[str] = field(default_factory=list)
     proves: list[str] = field(default_factory=list)
@@ -201,7 +201,8 @@ def _shown(payload: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 def _is_decided_where_shown(payload: Mapping[str, JsonValue]) -> bool:
-    """Whether somebody decided where the receipt says that it was shown: the first version always named a place."""
+    """Return True if somebody decided where the receipt says that it was shown: the first version always named a
+    place."""
     by = _object(payload["ended_by"])
     return by.get("surface") == _shown(payload)["surface"] and by.get("via") is None and bool(by)
 
@@ -224,7 +225,7 @@ def _object(value: JsonValue) -> Mapping[str, JsonValue]:
 
 @dataclass(slots=True)
 class ChainVerdict:
-    """What is wrong with a store's chain, or its end."""
+    """The result of checking a store's chain: what is wrong with it, or its end."""
 
     lines: int = 0
     digest: str | None = None

@@ -23,7 +23,7 @@ class KeyPlace(NamedTuple):
     table: ReceiptSettings
     database_file: Path
     database_name: str
-    """What people call the database."""
+    """The name that people know the database by."""
 
     @property
     def file(self) -> ReceiptKeyFile:

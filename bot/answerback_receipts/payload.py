@@ -1,4 +1,4 @@
-"""What a receipt says of an ask that has ended, and the texts that stand beside it.
+"""The contents of the receipt of an ask that has ended, and the texts that stand beside it.
 
 Everything that an erasure deletes is in the signed payload only as a salted digest, with the text beside, so that a
 receipt can still be checked after the text is gone.
@@ -162,7 +162,7 @@ def _view(ask: Ask, shown_headline: str, *, in_chat: bool) -> JsonObject:
 
 
 def is_certainly_whole(question: Question) -> bool:
-    """Whether every chat shows all of a question in its message, without any button for more."""
+    """Return True if every chat shows all of a question in its message, without any button for more."""
     context, labels = question.context or "", [option.label for option in question.options]
     return (
         len(labels) <= WHOLE_OPTIONS

@@ -1,4 +1,4 @@
-"""What teams need: people connect their own agents, and link their accounts to their pages."""
+"""The extension for teams: people connect their own agents, and link their accounts to their pages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class StartedLinkBody(Wire):
     """A link that a person has started."""
 
     code: str
-    """What the account's owner types after `/answerback link`."""
+    """The code that the account's owner types after `/answerback link`."""
     expires_at: Timestamp
     typed_by: PersonBody | None
     """The account with which the code was typed and confirmed."""

@@ -37,7 +37,7 @@ POLLS: Final = (2_400, 12_000)
 """Polls in a minute: those of as many sign-ins as may wait, every five seconds."""
 _READS: Final = (600, 6_000)
 _CLAIM: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9])?")
-"""What a program may call itself and its machine: nothing that deceives an eye."""
+"""The names that a program may give itself and its machine: nothing that deceives an eye."""
 _HEADERS: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _FORM: Final = "application/x-www-form-urlencoded"
 _DESCRIPTIONS: Final = {

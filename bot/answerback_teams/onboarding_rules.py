@@ -56,7 +56,7 @@ def describe(rules: OnboardingRules) -> str:
 async def may_own(
     rules: OnboardingRules, person: Person, people: People, find_groups: FindGroups
 ) -> bool | None:
-    """Whether a person may connect agents, by any of their accounts; None if a surface cannot say yet."""
+    """Return True if a person may connect agents, by any of their accounts; None if a surface cannot say yet."""
     accounts = people.accounts_of(person)
     named = {surface: _names_on(rules, surface, people) for surface, _ in accounts}
     if ANYONE in named[person.surface] or any(user in named[on] for on, user in accounts):

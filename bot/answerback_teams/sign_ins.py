@@ -327,7 +327,7 @@ class SignIns(AgentSignIns):
         return await may_own(self._in_force.rules, person, self._people, find_groups)
 
     async def _is_still_allowed(self, owner: Person, credential: str) -> bool:
-        """Whether an owner may still have agents; also while their platform cannot say."""
+        """Return True if an owner may still have agents; also while their platform cannot say."""
         is_known = await self._credential_of(owner) == credential
         return is_known and await self._may_own(owner, self._remembered_groups) is not False
 

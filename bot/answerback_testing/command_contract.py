@@ -25,7 +25,7 @@ _HEAVY: Final = ("aiohttp", "asyncio", "pydantic", "sqlite3", "ssl")
 
 
 class CommandContract:
-    """What every command does."""
+    """Tests that every command passes; an author inherits them."""
 
     plugin: ClassVar[Command]
 

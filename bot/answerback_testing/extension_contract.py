@@ -41,7 +41,7 @@ def example_changes() -> list[tuple[Ask | None, Change]]:
 
 
 class ExtensionContract:
-    """What every extension does."""
+    """Tests that every extension passes; an author inherits them."""
 
     extension: ClassVar[type[Extension]]
 

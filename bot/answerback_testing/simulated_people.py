@@ -1,4 +1,5 @@
-"""What a plug-in's tests implement for `answerback_testing.surface_contract`: a platform and simulated people."""
+"""The classes that a plug-in's tests implement for `answerback_testing.surface_contract`: a platform and simulated
+people."""
 
 from __future__ import annotations
 
@@ -155,9 +156,9 @@ class ShownButton(NamedTuple):
     id: str
     """By which the platform tells it from the others."""
     answers: bool
-    """Whether pressing it answers the open question with one of its options."""
+    """True if pressing it answers the open question with one of its options."""
     denies: bool
-    """Whether it looks like one that denies something."""
+    """True if it looks like one that denies something."""
 
 
 @runtime_checkable

@@ -60,7 +60,7 @@ def using(number: int, use: GrantUse) -> Write:
 
 
 class GrantsContract:
-    """What every store does with grants."""
+    """Tests that every store passes: what it keeps of a grant, and when a grant is used up."""
 
     @pytest.mark.rule("GRANT-4")
     async def test_a_grant_is_stored_with_the_answer_and_found_by_its_scope(

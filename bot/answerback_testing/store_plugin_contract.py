@@ -21,7 +21,7 @@ from answerback_testing.example_asks import new_ask
 
 
 class StorePluginContract:
-    """What every kind of database does."""
+    """Contract of every kind of database."""
 
     plugin: ClassVar[type[StorePlugin]]
 

@@ -44,7 +44,7 @@ async def take_lease(store: Store) -> Fence:
 
 
 class ReceiptsContract:
-    """What every store does with receipts."""
+    """Tests that every store passes: each receipt is kept once, in one chain."""
 
     @pytest.mark.rule("RCPT-1")
     async def test_a_receipt_is_stored_with_the_outcome(self, store: Store) -> None:

@@ -50,7 +50,7 @@ async def _decisions(stage: Stage, asks: Sequence[Ask]) -> list[object]:
 
 @requires_capability(Capability.BATCHES)
 class BatchesContract:
-    """What a list decides, and what it never does."""
+    """Contract of lists: which permissions they decide, and which they never do."""
 
     @pytest.mark.rule("BATCH-5")
     @pytest.mark.parametrize("allow", [True, False])
@@ -130,7 +130,7 @@ class BatchesContract:
 
 @requires_capability(Capability.BATCHES)
 class ManyContract:
-    """What many open asks take."""
+    """Contract of many open asks: what they may take."""
 
     @pytest.mark.rule("BATCH-5", "INBOX-1")
     async def test_a_hundred_mixed_permissions_are_cleared(

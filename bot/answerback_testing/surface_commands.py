@@ -19,7 +19,7 @@ _HOSTILE: Final = "*x* <b>y</b> <!channel> @everyone [z](https://evil.example) `
 
 @requires_capability(Capability.COMMANDS)
 class CommandsContract:
-    """What commands do, and who reads their answers."""
+    """Contract of commands: their effects, and who reads their answers."""
 
     @pytest.mark.rule("COMMAND-1", "COMMAND-2")
     async def test_a_command_is_answered_to_its_author_as_it_was_typed(

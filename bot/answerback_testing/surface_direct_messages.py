@@ -24,7 +24,7 @@ from answerback_testing.surface_walks import assert_sees
 
 @requires_capability(Capability.DIRECT_MESSAGES)
 class DirectMessagesContract:
-    """What is asked in a direct message is its person's, and moves with a hand over."""
+    """Contract of direct messages: an ask in one is its person's, and moves with a hand over."""
 
     @pytest.mark.rule("HANDOVER-6", "MOVE-1")
     async def test_what_is_handed_over_in_a_direct_message_moves_to_the_other_person(

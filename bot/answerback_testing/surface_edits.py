@@ -35,7 +35,7 @@ _REQUEST: dict[str, object] = {
 
 
 class EditsContract:
-    """What people do with a call that they may change."""
+    """Contract of calls that people may change."""
 
     @staticmethod
     async def ask_editable(stage: Stage, *people: SimulatedPerson) -> Ask:

@@ -36,7 +36,7 @@ def _request(scope: str, *more: Match) -> dict[str, object]:
 
 @requires_capability(Capability.GRANTS)
 class GrantsContract:
-    """What people do with what they allow again."""
+    """Contract of grants: how people make and revoke them."""
 
     @staticmethod
     async def _ask(stage: Stage, scope: str, *people: SimulatedPerson, more: str = "") -> Ask:

@@ -128,7 +128,7 @@ FULL_ANSWERS: Final = (
 
 
 class PrefillsContract:
-    """What people see and send after Back."""
+    """Contract of Back: the values that people see and send after it."""
 
     @pytest.mark.rule("WALK-3")
     @pytest.mark.parametrize(

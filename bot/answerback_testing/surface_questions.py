@@ -71,4 +71,4 @@ TYPED_ANSWERS: Final[Sequence[tuple[Question, str, JsonValue]]] = (
     (WHICH, "A، c", ["a", "c"]),
     (WHICH, "a; C；", ["a", "c"]),
 )
-"""What people type at a question with options, and the answer that it is, wherever they type."""
+"""Texts that people type at a question, each with the answer that it is, wherever they type it."""

@@ -15,7 +15,7 @@ from answerback_testing.surface_questions import GO, LABELS
 
 
 class TooLateContract:
-    """What remains of an approval that its host gave up."""
+    """Contract of approvals that their host gave up."""
 
     @staticmethod
     async def _end_unanswered(stage: Stage, *responders: str) -> Ask:

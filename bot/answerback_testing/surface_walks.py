@@ -29,7 +29,7 @@ STEPS = 7
 
 
 class RecordContract:
-    """What an ended ask shows."""
+    """Contract of the message of an ended ask."""
 
     @pytest.mark.rule("SURFACE-1", "SURFACE-4")
     async def test_when_an_ask_ends_its_message_is_the_record(

@@ -30,7 +30,7 @@ class NaiveAnswer(NamedTuple):
 
     value: JsonValue
     by_person: bool = True
-    """Whether a person gave it; Back and Edit skip the answers of machines."""
+    """True if a person gave it; Back and Edit skip the answers of machines."""
     details: object = None
     """Whatever else belongs to the answer and has to stay with it."""
 
@@ -48,7 +48,7 @@ class NaiveWalk:
     review: tuple[dict[str, NaiveAnswer], dict[str, NaiveAnswer]] | None = None
     """During an Edit: the answers and remembered answers at the review in which it began."""
     moves_on: bool = False
-    """Whether only questions without an answer are asked from there on; Back ends that."""
+    """True if only questions without an answer are asked from there on; Back ends that."""
     again: NaiveAnswer | None = None
     """The earlier answer to the open question."""
     ended: str | None = None
@@ -57,18 +57,18 @@ class NaiveWalk:
 
     @property
     def prefill(self) -> JsonValue:
-        """What the open question is filled in with: the earlier answer, else its default."""
+        """The value that the open question is filled in with: the earlier answer, else its default."""
         current = self.current()
         assert current is not None
         return current.default if self.again is None else self.again.value
 
     @property
     def reviewed(self) -> bool:
-        """Whether the form ends in a review."""
+        """True if the form ends in a review."""
         return self.form.review and len(self.form.questions) > 1
 
     def is_asked(self, question: Question) -> bool | None:
-        """Whether a question is to be asked; None if the answers do not determine it yet."""
+        """Return True if a question is to be asked; None if the answers do not determine it yet."""
         if question.when is None:
             return True
         parent = next(q for q in self.form.questions if q.id == question.when.question_id)
@@ -106,7 +106,7 @@ class NaiveWalk:
         return [i for i in order[:place] if i in self.given and self.given[i].by_person]
 
     def can_go_back(self) -> bool:
-        """Whether Back is possible."""
+        """Return True if Back is possible."""
         is_open = self.phase() in {"question", "review"}
         return is_open and (self.review is not None or bool(self.before()))
 
