@@ -55,7 +55,7 @@ class AskWriteRows:
     columns: rows.Row = ()
     """The values of `asks.WRITE_COLUMNS` after the last write."""
     claimed: tuple[bool, Claim | None] = (False, None)
-    """Whether the message was up to date in between, which ended its claim, and who claims it now."""
+    """True if the message was up to date in between, which ended its claim; and who claims it now."""
     lines: list[rows.Row] = field(default_factory=list)
     deliveries: list[rows.Row] = field(default_factory=list)
     extension_rows: list[rows.Row] = field(default_factory=list)
@@ -63,7 +63,7 @@ class AskWriteRows:
     memories: list[rows.Row] = field(default_factory=list)
     seen: list[rows.Row] = field(default_factory=list)
     owed: rows.Row | None = None
-    """What is owed to the agent from now on, and how much it has seen of it meanwhile: see `_OWED_TYPES`."""
+    """The debt to the agent from now on, and how much it has seen of it meanwhile: see `_OWED_TYPES`."""
     newly_seen: rows.Row | None = None
     """How much the agent has seen of what was owed before: the ask's id, the state and the time."""
     ended: Ask | None = None

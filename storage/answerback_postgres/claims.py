@@ -1,4 +1,5 @@
-"""What processes share their work by, in PostgreSQL; see `answerback.ports.claims`. All times are the database's.
+"""The claims by which processes share their work, in PostgreSQL; see `answerback.ports.claims`. All times are the
+database's.
 
 One statement finds work and claims it, skipping what another process is claiming at the same moment (``SKIP LOCKED``).
 """

@@ -45,7 +45,7 @@ _HELD: Final = """SELECT 1 FROM leases WHERE name = $1 AND epoch = $2 AND until 
 
 
 class PostgresDatabase(SqlDatabase):
-    """What the parts of the store run their statements on.
+    """The connections that the parts of the store run their statements on.
 
     Args:
         url: the database, in libpq's format.

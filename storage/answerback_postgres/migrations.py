@@ -51,7 +51,7 @@ _UNGATHERED: Final = tuple(
     f"ALTER TABLE {table} ALTER {column} TYPE {kind}, ALTER {column} SET STATISTICS 0"
     for table, (column, kind) in _LATER_CONTENT.items()
 )
-"""What `schema.WITHOUT_STATISTICS` does, for the tables that were added since, and for secrets."""
+"""The statements of `schema.WITHOUT_STATISTICS` for the tables that were added since, and for secrets."""
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", schema.FIRST),
     Migration("erasing", schema.ERASING),

@@ -31,7 +31,8 @@ _ERASE_RELATED: Final = (
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE {position}(':' || key || ':', ':' || $1 || ':') > 0",
 )
-"""What is erased along with an ask's content, by the ask's id, besides the tables of extensions."""
+"""The statements that erase the rows that go with an ask's content, by the ask's id, besides the tables of
+extensions."""
 
 
 class SqlErasure(Part[SqlDatabase], Erasure):

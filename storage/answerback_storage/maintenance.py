@@ -1,4 +1,4 @@
-"""What is done from time to time in a database: pruning, and rescheduling after a clock change."""
+"""The periodic work in a database: pruning, and rescheduling after a clock change."""
 
 from __future__ import annotations
 

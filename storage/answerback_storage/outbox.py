@@ -16,7 +16,7 @@ D = TypeVar("D", bound=SqlDatabase)
 
 class SqlOutbox(Part[D], Outbox):
     _first_pending: ClassVar[str]
-    """What follows the columns of a query for those that are to be sent before the others of their asks."""
+    """The end of a query, after its columns, for those that are to be sent before the others of their asks."""
     _release: ClassVar[str]
     """The statement that ends a holder's claims."""
 

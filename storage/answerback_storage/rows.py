@@ -41,7 +41,7 @@ CLOCK_CHANGE_WINDOW: Final = 5.0
 R = TypeVar("R")
 T = TypeVar("T")
 Row = tuple[Any, ...]
-"""What sqlite3 returns. The schema determines the type of each column."""
+"""A row as sqlite3 returns it. The schema determines the type of each column."""
 
 _NO_FIELDS: Final[set[str]] = set()
 _CACHE_BYTES: Final = 10_000_000

@@ -1,4 +1,4 @@
-"""What both databases offer to the parts of a store that are the same in both.
+"""The operations that both databases offer to the parts of a store that are the same in both.
 
 The values of a statement are ``$1``, ``$2`` and so on, which both understand.
 """
@@ -58,11 +58,11 @@ class SqlDatabase(ABC):
     message_id: ClassVar[str]
     """The id of an ask's live message."""
     ended: ClassVar[str]
-    """What follows ``FROM asks`` for those that have ended and are not erased."""
+    """The end of a query, after ``FROM asks``, for those that have ended and are not erased."""
     ended_at: ClassVar[str]
     """The column that says when they ended."""
     for_update: ClassVar[str]
-    """What ends a query whose rows no other transaction changes until the transaction ends."""
+    """The end of a query whose rows no other transaction changes until the transaction ends."""
     lines: ClassVar[str]
     """The statement that reads lines of the record: their number, time and entry, which is bytes.
 

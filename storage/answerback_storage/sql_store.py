@@ -1,4 +1,4 @@
-"""What the stores in databases are composed of in the same way."""
+"""The parts that the stores in both databases are composed of."""
 
 from __future__ import annotations
 

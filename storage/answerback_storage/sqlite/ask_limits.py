@@ -1,4 +1,4 @@
-"""Whether an agent has reached one of its limits. No statement reads more rows than the limit that it checks."""
+"""Check if an agent has reached one of its limits. No statement reads more rows than the limit that it checks."""
 
 from __future__ import annotations
 

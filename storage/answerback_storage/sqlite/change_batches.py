@@ -160,7 +160,7 @@ class _LineNumbers:
 
 
 class Batch:
-    """What the changes of one transaction have read and are about to write."""
+    """The rows that the changes of one transaction have read and are about to write."""
 
     def __init__(self, requests: rows.RequestCache) -> None:
         self._requests = requests
@@ -176,7 +176,7 @@ class Batch:
         """Those of `_NOTE`."""
         self._lines = _LineNumbers()
         self.lines_moved = False
-        """Whether something other than steps may have added lines, so that line numbers have to be read again."""
+        """True if something other than steps may have added lines, so that line numbers have to be read again."""
         self._entries: list[rows.Row] = []
         self._newly_seen: list[rows.Row] = []
         """How much agents have seen: the ask's id, the state and the time."""
