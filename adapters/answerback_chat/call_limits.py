@@ -34,7 +34,7 @@ class CallLimits:
         return max(until - now, 0.0)
 
     def has_room(self, windows: Iterable[Window], calls: int) -> bool:
-        """Whether this many calls are taken now."""
+        """Return True if this many calls are allowed now."""
         now = asyncio.get_running_loop().time()
         return all(
             sum(until > now for until in self._counted.get(name, ())) + calls <= most

@@ -153,7 +153,7 @@ class TelegramApi:
             self._limits.close(_edits(chat), wait + _TURN_SECONDS)
 
     def has_room(self, chat: str, messages: int) -> bool:
-        """Whether a chat takes this many messages now, as far as is known."""
+        """Return True if a chat takes this many messages now, as far as is known."""
         return self._limits.has_room(windows(chat), messages)
 
     async def call(

@@ -76,7 +76,7 @@ class Pictures:
         """Asks, each in a chat, whose pictures were refused because of a limit."""
 
     def can_send(self, ask: Ask, chat: str) -> bool:
-        """Whether there is anything to send, and room for it and the ask's message in the chat's limit."""
+        """Return True if there is anything to send, and room for it and the ask's message in the chat's limit."""
         count = sum(kind_of(each) is not None for each in ask.request.files)
         return count > 0 and self._calls.has_room(chat, count + 1)
 

@@ -18,7 +18,7 @@ EVENT = TypeAdapter(core.Event)
 
 
 class Thread(BaseModel):
-    """What a restarted process continues with: the client remembers the thread, the agent need not."""
+    """The state that a restarted process continues with: the client remembers the thread, the agent need not."""
 
     id: str
     messages: list[core.Message]

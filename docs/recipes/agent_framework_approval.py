@@ -38,7 +38,7 @@ async def run(agent: Agent, answerback: AsyncClient, message: str) -> str | None
 
 
 async def decide(answerback: AsyncClient, call) -> bool | None:
-    """Whether a call is approved; None when the turn ends."""
+    """Return True if a call is approved; None when the turn ends."""
     request = {
         "name": call.name,
         "args": call.parse_arguments(),

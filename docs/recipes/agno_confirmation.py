@@ -37,7 +37,7 @@ async def run(agent: Agent, answerback: AsyncClient, message: str) -> str | None
 
 
 async def decide(answerback: AsyncClient, call) -> tuple[bool | None, str]:
-    """Whether a call is approved, and why not; None when the turn ends."""
+    """Return True if a call is approved, or False and why not; None when the turn ends."""
     request = {
         "name": call.tool_name,
         "args": call.tool_args,

@@ -43,7 +43,7 @@ async def ask_people(workflow_id: str, version: str) -> None:
 
 @DBOS.step()
 async def publish(version: str) -> str:
-    """What the workflow is for."""
+    """The step that the workflow is for."""
     return f"Version {version} is out."
 
 

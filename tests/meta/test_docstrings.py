@@ -1,4 +1,4 @@
-"""No docstring only refers elsewhere, or repeats what the definition says."""
+"""No docstring is a riddle, only refers elsewhere, or repeats what the definition says."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _FILLERS = re.compile(
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CODE = re.compile(r"``([^`]+)``")
+_RIDDLE = re.compile(r"(What|Whether)\b")
+"""The beginning of half a sentence, such as "Whether this is so", which a reader has to complete."""
 _ENDING = re.compile(r"(ies|ing|ed|es|er|en|e|s|y)$")
 
 
@@ -31,6 +33,30 @@ def test_every_docstring_says_something(folder: str) -> None:
     assert empty == [], (
         "Delete these, or say what the name and the types do not: units, errors, what None means, a reason."
     )
+
+
+@pytest.mark.parametrize("folder", [*SOURCE_FOLDERS, "docs"])
+def test_no_docstring_begins_with_half_a_sentence(folder: str) -> None:
+    riddles = [
+        f"{path.relative_to(ROOT)}:{number} {text.splitlines()[0]}"
+        for path in sources(folder)
+        for number, text in docstrings(tree(path))
+        if _RIDDLE.match(text)
+    ]
+    assert riddles == [], (
+        "Say what a function returns or does (Return …, Return True if …), when a value is true (True if …), "
+        "or what a class, a module or a value is for (The …, A …)."
+    )
+
+
+def test_docstrings_of_modules_classes_functions_and_values_are_read() -> None:
+    source = (
+        '"""What."""\nLIMIT = 1\n"""Whether."""\nclass Row:\n    """A."""\n    at: int\n    """B."""\n'
+        '    def get(self):\n        """C."""\n        self.x = 1\n        """D."""\n'
+    )
+    found = [text for _, text in docstrings(ast.parse(source))]
+    assert sorted(found) == ["A.", "B.", "C.", "D.", "What.", "Whether."]
+    assert [text for text in found if _RIDDLE.match(text)] == ["What.", "Whether."]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +84,16 @@ def test_a_docstring_that_says_nothing_is_found(source: str) -> None:
 )
 def test_a_docstring_that_says_something_is_not(source: str) -> None:
     assert list(empty_docstrings(ast.parse(source), "module")) == []
+
+
+def docstrings(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each docstring, of values too: each string that is a statement."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text)), lineno=line):
+                yield line, text.strip()
+            case _:
+                pass
 
 
 def empty_docstrings(within: ast.Module | ast.ClassDef, context: str) -> Iterator[tuple[int, str]]:

@@ -198,7 +198,7 @@ class SimulatedLinePerson:
 
 
 def _shows(obj: dict[str, Any], ask_id: str) -> bool:
-    """Whether a line shows an ask: notes and reminders do not."""
+    """Return True if a line shows an ask: notes and reminders do not."""
     return obj.get("ask") == ask_id and "revision" in obj
 
 

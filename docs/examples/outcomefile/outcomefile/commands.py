@@ -1,4 +1,4 @@
-"""What the entry points of commands name."""
+"""The functions that the entry points of commands name."""
 
 from __future__ import annotations
 

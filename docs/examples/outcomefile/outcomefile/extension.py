@@ -19,7 +19,7 @@ class OutcomeFileSettings(Table):
 
 
 class OutcomeFileExtension(Extension):
-    """What the entry point names."""
+    """The class that the entry point names."""
 
     name = "outcomefile"
     table = "outcomefile"

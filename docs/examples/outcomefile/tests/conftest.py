@@ -1,3 +1,3 @@
-"""What the contract needs."""
+"""The fixtures that the contract needs."""
 
 pytest_plugins = ["answerback_testing.pytest_plugin"]
