@@ -118,7 +118,9 @@ class SearchContract:
         assert await find_all_ids(store, search_for("rare")) == ["ask_6", "ask_2"]
         assert await find_all_ids(store, search_for("none")) == []
         for since, until, numbers in (
-            (15.0, 30.0, (6, 5, 2)),
+            (15.0, 30.0, (6, 2, 5)),
+            (None, 36.0, (7, 3, 6, 2, 5, 1)),
+            (20.0, None, (4, 7, 3, 6, 2)),
             (None, 15.0, (1,)),
             (36.0, None, (4,)),
             (20.0, 20.0, ()),

@@ -22,6 +22,8 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
         behind = cursors.parse_cursor("search", after)
         found: Sequence[tuple[int, Ask]] = ()
         is_dated = wanted.since is not None or wanted.until is not None
+        if is_dated and not (wanted.terms or wanted.by or wanted.status or wanted.agent):
+            return cursors.page("search", await self._find_by_time(wanted, after, limit + 1), limit)
         if wanted.terms or wanted.by or is_dated:
             [(last,)] = await self._db.fetch("SELECT max(seq) FROM asks")
             if (first := min(behind, last or 0) - _NEWEST) > 0:
@@ -31,6 +33,22 @@ class SqlSearch(Part[SqlDatabase], AskSearch):
             end = behind if newest is None else min(behind, newest + 1)
             found = await self._find(wanted, end, limit + 1, 0, oldest)
         return cursors.page("search", found, limit)
+
+    async def _find_by_time(
+        self, wanted: Search, after: str | None, limit: int
+    ) -> Sequence[tuple[int, Ask]]:
+        """Return the asks of some time, the last created first, as the index by time has them."""
+        behind = None if after is None else cursors.parse_cursor("search", after)
+        terms, values = where(
+            self._db,
+            {},
+            ("status <> {}", Status.OPEN.value if wanted.ended else None),
+            ("created_at >= {}", wanted.since),
+            ("created_at < {}", wanted.until),
+            ("(created_at, seq) < ((SELECT created_at FROM asks WHERE seq = {}), {})", behind),
+        )
+        query = f"WHERE {terms} ORDER BY created_at DESC, seq DESC"
+        return await self._db.find(query, values, limit)
 
     async def _numbers_of(self, wanted: Search) -> tuple[int | None, int | None]:
         """Return the lowest and the highest number of the asks that were created in the time that is searched.

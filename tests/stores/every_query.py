@@ -79,9 +79,11 @@ async def _find_asks(store: Store) -> None:
         Search(agent="a"),
         Search(terms=("apply",)),
         Search(by=((ANN,),)),
-        Search(since=1.0, until=5.0),
+        Search(terms=("apply",), since=1.0, until=5.0),
     ):
         await store.search.find(wanted, None, 5)
+    dated = await store.search.find(Search(until=9e9), None, 1)
+    await store.search.find(Search(since=1.0, until=9e9, ended=True), dated.after, 5)
     await store.search.list_for_responder(_ACCOUNTS, None, 5)
     await store.record.read("ask_1")
     changed = await store.record.list_changed("", 1)

@@ -147,7 +147,7 @@ class AskSearch(Protocol):
     """The store's queries on behalf of people. Each may raise StoreError, and ValueError for an invalid cursor."""
 
     async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-        """Asks, newest first."""
+        """Asks, newest first: those stored last; in a search by nothing but time, those created last."""
 
     async def list_for_responder(
         self, accounts: Sequence[Account], after: str | None, limit: int

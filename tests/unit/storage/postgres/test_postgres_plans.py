@@ -52,7 +52,9 @@ async def test_no_statement_of_a_running_store_reads_a_whole_table(
         assert owed
         by_urgency = [each for each in selected if "ORDER BY urgency" in each]
         assert len(by_urgency) == 2, "the inbox, and the list of open asks"
-        for statement in (*owed, *by_urgency):
+        by_time = [each for each in selected if "ORDER BY created_at" in each]
+        assert len(by_time) == 2, "the first page of some days, and the next one"
+        for statement in (*owed, *by_urgency, *by_time):
             plan = connection.execute(
                 f"EXPLAIN {statement}".encode(), selected[statement]
             ).fetchall()
