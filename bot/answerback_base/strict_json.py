@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def parse(text: str, max_depth: int = MAX_DEPTH) -> JsonValue:
         raise NotJsonError(f"{error.msg.lower()} at {where}") from error
     except RecursionError as error:
         raise _too_deep(max_depth) from error
-    if size(value, max_depth).depth > max_depth:
+    # No value is deeper than its text has brackets, and most have few.
+    if text.count("[") + text.count("{") > max_depth and size(value, max_depth).depth > max_depth:
         raise _too_deep(max_depth)
     return value
 
@@ -110,6 +111,7 @@ class RewrittenFloat(float):
 
 Rewritten: TypeAlias = NegativeZero | RewrittenFloat
 """A number that equals others which were written otherwise. Validation by pydantic makes it a plain one."""
+_REWRITTEN: Final = frozenset({NegativeZero, RewrittenFloat})
 
 
 def read_integer(digits: str) -> int:
@@ -136,7 +138,12 @@ def load_with_numbers(text: str | bytes) -> JsonValue:
 
 def has_rewritten_numbers(value: object) -> bool:
     """Return whether a parsed value has numbers that are written otherwise once it is formatted."""
-    return any(isinstance(node, Rewritten) for node in nodes(value))
+    layer = [value]
+    while layer:
+        if not _REWRITTEN.isdisjoint(map(type, layer)):
+            return True
+        layer = _below(layer)
+    return False
 
 
 def dump_as_written(value: object, *, ensure_ascii: bool = True) -> str:
@@ -218,8 +225,9 @@ def _next(text: str, at: int) -> int:
     return at
 
 
-_SCALARS: Final = (str, int, float, type(None))
-"""The types of most values in a large array. To ask if a value is a `Mapping` takes several times as long."""
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+"""The types of most values. To ask if a value is a `Mapping` takes several times as long."""
+_BLANK_OR_OPENING: Final = frozenset(" \t\r\n[{")
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
 )
@@ -244,28 +252,36 @@ def size(value: object, limit: int) -> Size:
     levels: list[int] = []
     for level in range(limit + 1):
         levels.append(len(layer))
-        below: list[object] = []
-        for node in layer:
-            if isinstance(node, list):
-                below.extend(node)
-            elif not isinstance(node, _SCALARS) and isinstance(node, Mapping):
-                below.extend(node.values())
-        if not below:
+        layer = _below(layer)
+        if not layer:
             return Size(level, tuple(levels))
-        layer = below
     return Size(limit + 1, tuple(levels))
 
 
 def nodes(value: object) -> Iterator[object]:
     """Yield every value in a JSON value, itself included, however deep it is nested."""
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        yield node
+    layer = [value]
+    while layer:
+        yield from layer
+        layer = _below(layer)
+
+
+def _below(layer: Iterable[object]) -> list[object]:
+    """Return the items and members of those values that are arrays and objects."""
+    below: list[object] = []
+    for node in layer:
+        if type(node) in _SCALARS:
+            continue
         if isinstance(node, list):
-            stack.extend(node)
-        elif not isinstance(node, _SCALARS) and isinstance(node, Mapping):
-            stack.extend(node.values())
+            below += node
+        elif isinstance(node, (dict, Mapping)):  # a dict is recognised in a fraction of the time
+            below += node.values()
+    return below
+
+
+def may_be_container(text: str) -> bool:
+    """Return whether a text may be the JSON of an array or an object."""
+    return text[:1] in _BLANK_OR_OPENING and text.lstrip().startswith(("[", "{"))
 
 
 def is_encodable(text: str) -> bool:

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import cache
 from typing import Final, TypeGuard
 
 from pydantic import JsonValue
 
+from answerback_base.strict_json import nodes
+
 _MAX_SAFE: Final = 2**53 - 1
 """The largest integer that every double holds exactly; RFC 8785 knows doubles only."""
 _DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
-_ALIKE: Final = {str, bool, type(None)}
+_NO_NUMBER: Final = frozenset({str, bool, type(None)})
 
 
 def canonical(value: JsonValue) -> bytes:
     """Return the RFC 8785 form of any JSON. Integers that no double holds exactly are rounded, as every reader does."""
-    if _is_written_alike(value):
-        return _encoder()(value)  # many times as fast as `rfc8785`, which is written in Python
+    if _has_plain_numbers(value):
+        # `msgspec` is many times as fast as `rfc8785`, which is written in Python. It writes all but floats alike, and
+        # sorts all names alike that have no characters outside the basic plane.
+        form = _encoder()(value)
+        if form.isascii() or _has_ascii_names(value):
+            return form
     import rfc8785
 
     try:
@@ -38,21 +44,26 @@ def _encoder() -> Callable[[JsonValue], bytes]:
     return msgspec.json.Encoder(order="sorted").encode
 
 
-def _is_written_alike(value: JsonValue) -> bool:
-    """Return whether `msgspec` certainly writes a value as RFC 8785 does.
-
-    It writes floats otherwise, and sorts names otherwise if they have characters outside the basic plane.
-    """
-    unchecked: list[Collection[JsonValue]] = [(value,)]
-    for values in unchecked:  # which grows
-        for each in [each for each in values if type(each) not in _ALIKE]:
-            if isinstance(each, dict) and "".join(each).isascii():
-                unchecked.append(each.values())
-            elif isinstance(each, list):
-                unchecked.append(each)
-            elif not (type(each) is int and abs(each) <= _MAX_SAFE):
+def _has_plain_numbers(value: JsonValue) -> bool:
+    """Return whether all numbers in a value are certainly integers that a double holds exactly."""
+    layer = [value]
+    while layer:
+        below: list[JsonValue] = []
+        for each in layer:
+            if type(each) in _NO_NUMBER:
+                continue
+            if type(each) is dict:
+                below += each.values()
+            elif type(each) is list:
+                below += each
+            elif not (type(each) is int and -_MAX_SAFE <= each <= _MAX_SAFE):
                 return False
+        layer = below
     return True
+
+
+def _has_ascii_names(value: JsonValue) -> bool:
+    return all("".join(each).isascii() for each in nodes(value) if isinstance(each, dict))
 
 
 def digest(form: bytes) -> str:

@@ -136,9 +136,10 @@ class ArgumentNode:
     def at(self, key: str | int) -> ArgumentNode:
         """Return the child with this key or index; its value is null if it is missing."""
         value: JsonValue = None
-        if isinstance(self.value, dict) and isinstance(key, str):
-            value = self.value.get(key)
-        elif isinstance(self.value, list) and isinstance(key, int):
+        if isinstance(key, str):
+            if isinstance(self.value, dict):
+                value = self.value.get(key)
+        elif isinstance(self.value, list):
             value = self.value[key]
         return ArgumentNode(value, self.problems, (*self.path, key))
 
@@ -178,7 +179,7 @@ class ArgumentNode:
     ) -> str | None:
         """Read a child that is a string, by default not blank; otherwise return None and record a problem."""
         child = self.at(key)
-        if not self.has(key):
+        if child.value is None:
             if required:
                 child.fail("required", f"{child.name} is missing: it must be a string.")
             return None
@@ -229,7 +230,7 @@ class ArgumentNode:
 
     def flag(self, key: str, *, default: bool) -> bool:
         child = self.at(key)
-        if not self.has(key):
+        if child.value is None:
             return default
         if not isinstance(child.value, bool):
             child.wrong_type("true or false")
@@ -239,20 +240,20 @@ class ArgumentNode:
     def choice(self, key: str, known: Collection[str], default: str | None = None) -> str | None:
         """Read a child that is one of the known words."""
         child = self.at(key)
-        allowed = ", ".join(f'"{word}"' for word in known)
-        if not self.has(key):
-            if default is None:
-                child.fail("required", f"{child.name} is missing: it must be one of {allowed}.")
+        if child.value is None and default is not None:
             return default
-        if not isinstance(child.value, str):
+        if isinstance(child.value, str) and child.value in known:
+            return child.value
+        allowed = ", ".join(f'"{word}"' for word in known)
+        if child.value is None:
+            child.fail("required", f"{child.name} is missing: it must be one of {allowed}.")
+        elif not isinstance(child.value, str):
             child.wrong_type(f"one of {allowed}")
-        elif child.value not in known:
+        else:
             child.fail(
                 "unknown_value",
                 f"{child.name} is {format_value(child.value)}; it must be one of {allowed}.",
             )
-        else:
-            return child.value
         return None
 
     def items(
@@ -260,7 +261,7 @@ class ArgumentNode:
     ) -> list[ArgumentNode]:
         """Read the items of a child that is an array; empty if it is not one. Record too few or too many items."""
         child = self.at(key)
-        if not self.has(key):
+        if child.value is None:
             if not required:
                 return []
             child.fail("required", f"{child.name} is missing: it must be an array of {noun}.")

@@ -209,7 +209,7 @@ class _Reader:
 
 def _parse(value: JsonValue) -> JsonValue:
     """Return the array or object whose JSON a string holds; anything else unchanged."""
-    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+    if not isinstance(value, str) or not strict_json.may_be_container(value):
         return value
     try:
         return strict_json.parse(value)
@@ -243,12 +243,16 @@ def _as_object(value: JsonValue, fields: Collection[str]) -> JsonValue:
 
 
 def _is_question(value: JsonValue) -> bool:
-    return isinstance(value, dict) and any([value.get(field) is not None for field in _TEXTS])  # noqa: C419 a few
+    if isinstance(value, dict):
+        for field in _TEXTS:
+            if value.get(field) is not None:
+                return True
+    return False
 
 
 def _as_question(value: JsonValue) -> JsonValue:
     parsed = _parse(value)
-    return parsed if _is_question(parsed) else value
+    return parsed if parsed is not value and _is_question(parsed) else value
 
 
 def _is_option(value: JsonValue, labels: tuple[str, ...]) -> bool:

@@ -26,6 +26,8 @@ _QUICK: Final = 1_000
 """The most JSON values in a call that is quick to parse, at up to 5 µs each."""
 _TEXT: Final = 100
 """Characters of a string that take as long to parse as one value."""
+_SCHEMAS: Final = frozenset({"schema", "requestedSchema", "args_schema"})
+"""The fields of calls that hold a JSON Schema."""
 _MAX_COMPARED: Final = 20
 """Fields of a call, and of its first question, to compare with those of a dialect."""
 
@@ -76,20 +78,22 @@ def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = Non
 
 def is_quick_to_parse(arguments: JsonValue) -> bool:
     """Return whether a call can be parsed within a few milliseconds: it is small and has no JSON Schema."""
-    stack, nodes = [arguments], 0
-    while stack and nodes <= _QUICK:
-        node = stack.pop()
-        nodes += 1
-        if isinstance(node, dict):
-            if node.keys() & {"schema", "requestedSchema", "args_schema"}:
-                return False
-            stack.extend(node.values())
-        elif isinstance(node, str):
-            if node.lstrip().startswith(("[", "{")):  # perhaps the JSON of anything
-                return False
-            nodes += len(node) // _TEXT
-        elif isinstance(node, list):
-            stack.extend(node)
+    layer, nodes = [arguments], 0
+    while layer and nodes <= _QUICK:
+        nodes += len(layer)
+        below: list[JsonValue] = []
+        for node in layer:
+            if type(node) is str:
+                if strict_json.may_be_container(node):  # perhaps the JSON of anything
+                    return False
+                nodes += len(node) // _TEXT
+            elif isinstance(node, dict):
+                if not _SCHEMAS.isdisjoint(node):
+                    return False
+                below += node.values()
+            elif isinstance(node, list):
+                below += node
+        layer = below
     return nodes <= _QUICK
 
 

@@ -41,10 +41,8 @@ Account: TypeAlias = tuple[str, str]
 
 def split_words(*texts: str) -> tuple[str, ...]:
     """The first words of some texts, each once, without case and accents."""
-    found: dict[str, None] = {}
-    for text in texts:
-        named = dict.fromkeys(_list_words(text))  # most texts repeat some
-        found.update(dict.fromkeys(word[:MAX_WORD_LENGTH] for word in named))
+    named = dict.fromkeys(_list_words("\n".join(texts)))  # most texts repeat some
+    found = dict.fromkeys(word[:MAX_WORD_LENGTH] for word in named)
     if sum(map(len, found)) <= MAX_WORD_BYTES // 4:  # so many bytes has a character at most
         return tuple(found)
     ends = accumulate(len(word.encode()) for word in found)

@@ -15,6 +15,8 @@ from pydantic import (
     Field,
     JsonValue,
     ModelWrapValidatorHandler,
+    SkipValidation,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -32,6 +34,7 @@ from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.json_bodies import find_size_problem, problems_of
 from answerback_base import strict_json
 
+_PLAIN_JSON: Final = TypeAdapter(JsonValue)
 _MAX_SECONDS: Final = 366 * 86_400
 DEFAULT_SURFACE: Final = "web"
 MAX_PLACE: Final = 100
@@ -112,7 +115,8 @@ class Submission(_StrictModel):
 
     name: Annotated[Name, Field(description="The tool's name, as the model called it.")]
     arguments: Annotated[
-        dict[str, JsonValue], Field(description="The tool call's arguments, in any dialect.")
+        dict[str, SkipValidation[JsonValue]],  # whatever was parsed as JSON
+        Field(description="The tool call's arguments, in any dialect."),
     ]
     dialect: Annotated[
         Name | None, Field(description="Overrides the dialect that name and shape choose.")
@@ -205,10 +209,11 @@ class Submission(_StrictModel):
     @model_validator(mode="wrap")
     @classmethod
     def _note_numbers(cls, body: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        submission = validate(body)
-        arguments = body.get("arguments") if isinstance(body, Mapping) else None
-        if isinstance(arguments, dict) and strict_json.has_rewritten_numbers(arguments):
-            submission._written = arguments
+        arguments = body.get("arguments") if isinstance(body, dict) else None
+        if not isinstance(arguments, dict) or not strict_json.has_rewritten_numbers(arguments):
+            return validate(body)
+        submission = validate({**body, "arguments": _PLAIN_JSON.validate_python(arguments)})  # type: ignore[dict-item]
+        submission._written = arguments
         return submission
 
     @property
