@@ -66,7 +66,8 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
         updates = [
             PermissionUpdate.from_dict(one) for one in decision.get("updatedPermissions", [])
         ]
-        return PermissionResultAllow(decision.get("updatedInput"), updated_permissions=updates)
+        changed = decision.get("updatedInput")
+        return PermissionResultAllow(updated_input=changed, updated_permissions=updates)
 
     return can_use_tool
 

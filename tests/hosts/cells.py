@@ -20,6 +20,8 @@ class Host(NamedTuple):
     way: str
     cannot: Mapping[Kind, str]
     """Why there is no such prompt; every other kind is run."""
+    takes_edited: bool = False
+    """Whether it takes a call or a plan as people have changed it, which is run then."""
 
     @property
     def version(self) -> str:
@@ -27,12 +29,15 @@ class Host(NamedTuple):
         return str(json.loads(_AGENTS.read_text())["dependencies"][self.package])
 
 
+_EDITED: Final = "changed call or plan"
+"""The last column: see test_edits.py and test_edited_plans.py."""
 _NO_ELICITATION: Final = "no elicitation: `answerback mcp-proxy` asks instead"
 _NO_FORMS: Final = {Kind.FORM: _NO_ELICITATION, Kind.URL: _NO_ELICITATION}
+_NO_EDITS: Final = "its protocol takes a decision and no other call (read)"
 _HOST_PROGRAM: Final = "only the program that hosts its session is asked"
 
 HOSTS: Final[Mapping[str, Host]] = {
-    "claude": Host("Claude Code", "@anthropic-ai/claude-code", "hooks", {}),
+    "claude": Host("Claude Code", "@anthropic-ai/claude-code", "hooks", {}, takes_edited=True),
     "codex": Host("Codex", "@openai/codex", "bridge", {Kind.PLAN: "asks nothing about its plans"}),
     "opencode": Host(
         "opencode",
@@ -98,12 +103,12 @@ HOSTS: Final[Mapping[str, Host]] = {
 def table() -> str:
     """Return the matrix as Markdown: a row a host, and below it why a cell is empty."""
     kinds = [kind for kind in Kind if kind is not Kind.NOBODY]
-    lines = [f"| host | way in | {' | '.join(kinds)} |", "|---" * (2 + len(kinds)) + "|"]
+    columns = ["host", "way in", *kinds, _EDITED]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     reasons: list[str] = []
     for host in HOSTS.values():
         cells = []
-        for kind in kinds:
-            why = host.cannot.get(kind)
+        for why in (*map(host.cannot.get, kinds), None if host.takes_edited else _NO_EDITS):
             if why is not None and why not in reasons:
                 reasons.append(why)
             cells.append("✓" if why is None else str(reasons.index(why) + 1))

@@ -26,7 +26,7 @@ _QUICK: Final = 1_000
 """The most JSON values in a call that is quick to parse, at up to 5 µs each."""
 _TEXT: Final = 100
 """Characters of a string that take as long to parse as one value."""
-_SCHEMAS: Final = frozenset({"schema", "requestedSchema", "args_schema"})
+_SCHEMAS: Final = frozenset({"schema", "requestedSchema", "args_schema", "inputSchema"})
 """The fields of calls that hold a JSON Schema."""
 _MAX_COMPARED: Final = 20
 """Fields of a call, and of its first question, to compare with those of a dialect."""

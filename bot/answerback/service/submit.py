@@ -7,7 +7,7 @@ import logging
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
@@ -28,6 +28,7 @@ from answerback.core.ask import (
     request_entry,
 )
 from answerback.core.controls import memory_key
+from answerback.core.edited_call import EditableCall
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Source, start
@@ -63,6 +64,7 @@ from answerback.service.submission_request import (
 from answerback_base.strict_json import digest_of
 
 logger = logging.getLogger(__name__)
+_Read = TypeVar("_Read")
 
 _NO_AGENT: Final = ""
 """The asker's name if there are no tokens, and so no agents with names."""
@@ -128,7 +130,8 @@ class Submitter:
             return Submitted(joined, created=False)
         try:
             parsed, planned, attached = await self._read(body, agent, carrier)
-            ask = self._new_ask(body, agent, parsed, planned, join, carrier, attached)
+            editable = await self._editable(body, parsed, planned)
+            ask = self._new_ask(body, agent, parsed, planned, join, carrier, attached, editable)
             write = await self._first_write(ask)
             if attached.inline:
                 await self.files.store_inline(attached, _owner(agent))
@@ -254,12 +257,24 @@ class Submitter:
     async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
         """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
         try:
-            if registry.is_quick_to_parse(body.arguments):
-                return _parse_call(body)
-            async with self.parse_lock:
-                return await asyncio.to_thread(_parse_call, body)
+            return await self._in_turn(body, lambda: _parse_call(body))
         except InvalidCallError as error:
             return error
+
+    async def _editable(
+        self, body: Submission, parsed: ParsedCall, planned: Plan
+    ) -> tuple[EditableCall, ...]:
+        """Return the calls that people may change."""
+        if not (body.takes_edited and planned.edit and parsed.dialect == APPROVAL):
+            return ()
+        return await self._in_turn(body, lambda: editable_calls(body.name, parsed.arguments))
+
+    async def _in_turn(self, body: Submission, read: Callable[[], _Read]) -> _Read:
+        """Read a call, a slow one in a thread, one at a time."""
+        if registry.is_quick_to_parse(body.arguments):
+            return read()
+        async with self.parse_lock:
+            return await asyncio.to_thread(read)
 
     def _check_enabled(self, body: Submission, dialect: str) -> list[Problem]:
         tool = body.arguments.get("tool")
@@ -297,11 +312,11 @@ class Submitter:
         join: str | None,
         carrier: str | None,
         attached: Attachments,
+        editable: tuple[EditableCall, ...],
     ) -> Ask:
         now, rules = self.commits.clock.now(), self.commits.rules
         form = parsed.form
-        takes_edited = body.takes_edited and parsed.dialect == APPROVAL
-        if takes_edited:
+        if body.takes_edited and parsed.dialect == APPROVAL:
             form = without_edit_questions(form)
         ask_id, begin_trace = f"ask_{secrets.token_hex(12)}", self.commits.hooks.trace
         request = Request(
@@ -336,9 +351,7 @@ class Submitter:
             if rules.tools
             else {},
             origin=planned.origin,
-            editable=editable_calls(body.name, parsed.arguments)
-            if takes_edited and planned.edit
-            else (),
+            editable=editable,
             route=planned.route,
             mark=planned.mark,
             urgency=planned.urgency,

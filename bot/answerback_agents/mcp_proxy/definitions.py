@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from answerback_agents.pipe.json_rpc import Json
+from answerback_base import strict_json
 from answerback_base.base_error import AnswerbackError
 
 _MAX_LINES: Final = 4_000
@@ -21,8 +22,29 @@ _MAX_CHANGE: Final = 50_000
 """Characters of a change that are shown: an ask has room for them and for the call's arguments."""
 
 
+_MAX_SCHEMA: Final = 64 * 1024
+_MAX_SCHEMA_DEPTH: Final = 32
+_ROOM: Final = 128 * 1024
+"""Bytes of a call and its tool's schema together: an ask has room for them and for what else is sent."""
+
+
 class DefinitionsError(AnswerbackError):
     """The file of allowed definitions cannot be used."""
+
+
+def input_schema(definition: Json | None, *, beside: bytes) -> Json | None:
+    """Return what arguments a tool takes, as a JSON Schema; None if that is not known, or too large for an ask.
+
+    Args:
+        beside: the call that it is sent with.
+    """
+    schema = None if definition is None else definition.get("inputSchema")
+    if not isinstance(schema, dict) or not strict_json.is_all_encodable(schema):
+        return None
+    if strict_json.size(schema, _MAX_SCHEMA_DEPTH).depth > _MAX_SCHEMA_DEPTH:
+        return None
+    size = len(json.dumps(schema))
+    return schema if size <= min(_MAX_SCHEMA, _ROOM - len(beside)) else None
 
 
 class Definitions:

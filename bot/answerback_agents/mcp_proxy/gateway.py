@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from answerback_agents.mcp_proxy import messages
-from answerback_agents.mcp_proxy.definitions import Definitions, DefinitionsError
+from answerback_agents.mcp_proxy.definitions import Definitions, DefinitionsError, input_schema
 from answerback_agents.mcp_proxy.messages import RefusedLineError, ToolCall
 from answerback_agents.mcp_proxy.open_rounds import MAX_REMEMBERED, OpenRounds
 from answerback_agents.mcp_proxy.pending_asks import Pending, PendingAsks
@@ -123,7 +123,9 @@ class Gateway:
         if opened.answers:
             given = as_object(params(message).get("inputResponses"))
             line = messages.with_answers(line, {**given, **opened.answers})
-        self._pass_on(line, message, definition)
+        if opened.edited is not None:
+            line = messages.with_arguments(line, opened.edited)
+        self._pass_on(line, message, definition, edited=opened.edited)
 
     def _refuse(self, message: Json, why: str) -> None:
         self.warn(f"Refused a message from the client: {why}.")
@@ -140,10 +142,18 @@ class Gateway:
         definition: Json | None = None,
         *,
         is_repeated: bool = False,
+        edited: str | None = None,
     ) -> None:
+        """Send a message to the server.
+
+        Args:
+            message: what its client sent.
+            line: the same, or a call with what people answered or changed.
+            edited: a call's arguments as people changed them.
+        """
         line = messages.declare_elicitation(message, line)
         if "method" in message and "id" in message:
-            forgotten = self._to_server.add(Sent(message, line, definition, is_repeated))
+            forgotten = self._to_server.add(Sent(message, line, definition, is_repeated, edited))
             if forgotten is not None:
                 text = f"More than {MAX_REQUESTS} requests wait for {self.policy.name}."
                 self.client.try_write_line(
@@ -205,6 +215,8 @@ class Gateway:
             arguments["_meta"] = call.meta
         if change := self.definitions.change(call.name, definition):
             arguments["changed"] = change
+        if (schema := input_schema(definition, beside=line)) is not None:
+            arguments["inputSchema"] = schema
         asked = Call(
             messages.TOOL_CALL, "approval", arguments, None, origin=self.origin, takes_edited=True
         )
@@ -225,11 +237,10 @@ class Gateway:
         """Pass on a call as people have changed it, unless the policy denies that."""
         try:
             line = messages.with_arguments(line, edited)
-            changed = messages.parse(line)
+            now = messages.read_tool_call(messages.parse(line))
         except RefusedLineError as error:
             self.client.try_write_line(messages.denial(message, f"Refused: {error}."))
             return
-        now = messages.read_tool_call(changed)
         if isinstance(now, str):
             self.client.try_write_line(messages.denial(message, f"Refused: {now}."))
             return
@@ -242,7 +253,7 @@ class Gateway:
             self.client.try_write_line(messages.denial(message, text))
             return
         self._allow(call, definition)
-        self._pass_on(line, changed, definition)
+        self._pass_on(line, message, definition, edited=edited)
 
     # --- from the server -----------------------------------------------------------------------
 
@@ -327,7 +338,9 @@ class Gateway:
         key = f"input {id_key(sent.message['id'])}"
         opened = self._questions.open_links(key, links, messages.progress_tokens(sent.message))
         if opened is True:
-            self._pass_on(sent.line, sent.message, sent.definition, is_repeated=True)
+            self._pass_on(
+                sent.line, sent.message, sent.definition, is_repeated=True, edited=sent.edited
+            )
         elif opened is not False:
             if opened.ask is not None and messages.is_tool_call(sent.message):
                 text = f"The user did not open what {self.policy.name} needs for this call."
@@ -348,9 +361,9 @@ class Gateway:
         if answers and not rest["inputRequests"]:
             state = {"requestState": result.get("requestState")}
             again = messages.with_answers(sent.line, answers, **state)
-            self._pass_on(again, sent.message, sent.definition)
+            self._pass_on(again, sent.message, sent.definition, edited=sent.edited)
             return
-        self._rounds.open(sent.message, rest, answers)
+        self._rounds.open(sent.message, rest, answers, sent.edited)
         self.client.try_write_line(
             encode_message({**response, "result": rest}) if answers else line
         )

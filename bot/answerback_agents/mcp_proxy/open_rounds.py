@@ -23,6 +23,8 @@ class Round:
     """The requests for input that the client has been shown, by their keys."""
     answers: Json
     """The answers that people have given already."""
+    edited: str | None
+    """The arguments of a call as people changed them: its client sends its own again."""
 
 
 @dataclass(eq=False)
@@ -34,10 +36,10 @@ class OpenRounds:
     _rounds: list[Round] = field(default_factory=list)
     _tasks: dict[str, None] = field(default_factory=dict)
 
-    def open(self, request: Json, result: Json, answers: Json) -> None:
+    def open(self, request: Json, result: Json, answers: Json, edited: str | None) -> None:
         """Note that the client is shown a result that requires input."""
         key = messages.round_key(request, result.get("requestState"))
-        opened = Round(key, messages.inputs(result), answers)
+        opened = Round(key, messages.inputs(result), answers, edited)
         with self._lock:
             self._rounds = [*self._rounds[1 - MAX_REMEMBERED :], opened]
 

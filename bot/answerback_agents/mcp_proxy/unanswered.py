@@ -21,6 +21,8 @@ class Sent(NamedTuple):
     """Of a call: the tool's, as it was allowed."""
     is_repeated: bool = False
     """True if it was made again, after people had opened links."""
+    edited: str | None = None
+    """Of a call that people have changed: its arguments now, which `message` has not."""
 
 
 class Unanswered:

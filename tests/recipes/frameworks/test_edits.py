@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from answerback_client import AsyncClient, RefusedError
 from tests.recipes.conftest import Person, Served, serving
 from tests.recipes.frameworks import test_langchain_approval as langchain
 from tests.recipes.frameworks import test_pydantic_ai_approval as pydantic_ai
+from tests.recipes.frameworks.messages_api import START, calls, says, scripted
 
 EDITING = """
 [routes.web]
@@ -82,3 +84,24 @@ async def test_pydantic_ai_runs_the_changed_call(
         await person.answers("approve")
         assert await going == "Done."
     assert [text for _, text in script.results()] == ["Version 9 is out.", "Version 8 is out."]
+
+
+async def test_claude_code_makes_the_changed_call_through_its_sdk(
+    recipe: Callable[[str], ModuleType],
+    person: Person,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE"))]:
+        monkeypatch.delenv(name)
+    module = recipe("claude_permissions")
+    asked = calls("Bash", {"command": "touch asked.txt", "description": "Makes a file"})
+    async with scripted(tmp_path, asked, says("Done.")) as claude, asyncio.timeout(START):
+        settings = {"cwd": claude.folder, "env": claude.environment, "setting_sources": []}
+        running = asyncio.create_task(module.run("Make a file.", **settings))
+        change: Any = {"command": "touch edited.txt", "description": "Makes a file"}
+        await person.act("answer", value="allow", edited=change)
+        assert await running == "Done."
+    made = {each.name for each in claude.folder.iterdir()}
+    assert "edited.txt" in made
+    assert "asked.txt" not in made

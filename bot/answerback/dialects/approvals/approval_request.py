@@ -36,6 +36,41 @@ EditsById = Mapping[str, Json]
 """The arguments that people allowed in place of the agent's, by question id."""
 
 
+class Editable(NamedTuple):
+    """The arguments that a host takes changed with the decision, or the part of them that it takes."""
+
+    places: tuple[ArgumentNode, ...]
+    """The places in the call where they stand; they are the same in each."""
+    part: str | None = None
+    """The name of the only text that the host takes; None: it takes all arguments."""
+    schema: JsonValue = None
+    """The JSON Schema that other arguments have to fit, if the call has one."""
+
+    @property
+    def arguments(self) -> JsonValue:
+        """The object that people may change, or its JSON as a text."""
+        value = self.places[0].value
+        return value if self.part is None else {self.part: value}
+
+    def replaced_in(self, call: Json, edited: Json) -> Json:
+        """Return a call with other arguments, in each place."""
+        new = edited if self.part is None else edited[self.part]
+        for place in self.places:
+            call = _replaced(call, place.path, new)  # type: ignore[assignment]  # an object as before
+        return call
+
+
+def _replaced(value: JsonValue, path: tuple[str | int, ...], new: JsonValue) -> JsonValue:
+    if not path:
+        return new
+    [key, *below] = path
+    if isinstance(value, dict) and isinstance(key, str):
+        return {**value, key: _replaced(value.get(key), tuple(below), new)}
+    assert isinstance(value, list), f"there is no {key}"
+    assert isinstance(key, int), f"there is no {key}"
+    return [*value[:key], _replaced(value[key], tuple(below), new), *value[key + 1 :]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
     """A request to use a tool once."""
@@ -68,10 +103,8 @@ class ApprovalRequest:
     """The parts of the call that a grant compares on their own, above all the arguments."""
     nothing_known: bool = False
     """True if the host did not say what would happen."""
-    editable: ArgumentNode | None = None
-    """The arguments, where the host takes others with the decision; None: it does not."""
-    edited_schema: ArgumentNode | None = None
-    """The JSON Schema that other arguments have to fit, if the host sent one."""
+    editable: Editable | None = None
+    """The arguments that people may change before they allow it; None: the host takes nothing changed."""
     takes_grants: bool = True
     """True if a grant that a person has made before may allow it."""
     takes_note: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -15,7 +15,7 @@ from answerback.core.json_schema import schemas
 from answerback.core.request import Request
 from answerback.dialects import registry
 from answerback.dialects.approval import VARIANTS
-from answerback.dialects.approvals.approval_request import ApprovalRequest
+from answerback.dialects.approvals.approval_request import ApprovalRequest, Editable
 from answerback.dialects.approvals.arguments_markdown import parse_json_arguments
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector
 from answerback_base import json_edits, strict_json
@@ -31,21 +31,23 @@ _EDIT: Final = "edit"
 def editable_calls(name: str, arguments: Json) -> tuple[EditableCall, ...]:
     """Return the calls in a valid request for permission that its host takes back with other arguments.
 
+    Takes up to half a second for the largest schemas: see `schemas.require_usable`.
+
     Args:
         arguments: of the request, with numbers that know how the host wrote them.
     """
     return tuple(
         EditableCall(
             question_id=each.id,
-            arguments=each.editable.value
-            if isinstance(each.editable.value, str)
+            arguments=each.editable.arguments
+            if isinstance(each.editable.arguments, str)
             else strict_json.dump_as_written(sent, ensure_ascii=False),
-            json_schema=_usable_schema(each.edited_schema),
+            json_schema=_schema_of(each.editable),
         )
         for each in _requests(name, arguments)
         if each.editable is not None
         and not each.nothing_known
-        and isinstance(sent := parse_json_arguments(each.editable.value), dict)
+        and isinstance(sent := parse_json_arguments(each.editable.arguments), dict)
     )
 
 
@@ -74,15 +76,20 @@ def _requests(name: str, arguments: Json) -> Iterator[ApprovalRequest]:
         yield from variant.read(ArgumentNode(arguments, ProblemCollector(arguments, name)))
 
 
-def _usable_schema(node: ArgumentNode | None) -> JsonValue:
+def _schema_of(editable: Editable) -> JsonValue:
     """Return the schema that edited arguments have to fit; None if there is none that can be checked."""
-    if node is None or not isinstance(node.value, dict):
+    schema = editable.schema
+    if editable.part is not None:
+        text: Json = {editable.part: {"type": "string"}}
+        allowed: Json = {"type": "object", "properties": text, "additionalProperties": False}
+        return {**allowed, "required": [editable.part]}
+    if not isinstance(schema, dict):
         return None
     try:
-        schemas.require_usable(node.value, schemas.Budget())
+        schemas.require_usable(schema, schemas.Budget())
     except schemas.InvalidSchemaError:
         return None
-    return node.value
+    return schema
 
 
 def read_edit(
@@ -121,7 +128,8 @@ def _read_again(
     request: Request, call: EditableCall, written: str
 ) -> EditedCall | tuple[Problem, ...]:
     """Read the request with the edited call in it, as if the agent had sent that."""
-    arguments = _with_call(request, call.question_id, strict_json.parse(written))
+    edited: Any = strict_json.parse(written)
+    arguments = _with_call(request, call.question_id, edited)
     try:
         form = registry.parse_call(request.name, arguments, request.dialect).form
     except InvalidCallError as error:
@@ -137,24 +145,12 @@ def _read_again(
     )
 
 
-def _with_call(request: Request, question_id: str, edited: JsonValue) -> Json:
+def _with_call(request: Request, question_id: str, edited: Json) -> Json:
     """Return the arguments of a request with other ones in place of those of a call in it."""
-    found = _requests(request.name, request.arguments)
-    nodes = {each.id: each.editable for each in found}
-    node = nodes[question_id]
-    assert node is not None, f"{request.name} takes no other arguments for {question_id}"
-    return _replaced(request.arguments, node.path, edited)  # type: ignore[return-value]  # an object as before
-
-
-def _replaced(value: JsonValue, path: tuple[str | int, ...], new: JsonValue) -> JsonValue:
-    if not path:
-        return new
-    [key, *below] = path
-    if isinstance(value, dict) and isinstance(key, str):
-        return {**value, key: _replaced(value.get(key), tuple(below), new)}
-    assert isinstance(value, list), f"there is no {key}"
-    assert isinstance(key, int), f"there is no {key}"
-    return [*value[:key], _replaced(value[key], tuple(below), new), *value[key + 1 :]]
+    found = {each.id: each.editable for each in _requests(request.name, request.arguments)}
+    editable = found[question_id]
+    assert editable is not None, f"{request.name} takes no other arguments for {question_id}"
+    return editable.replaced_in(request.arguments, edited)
 
 
 def _problem(code: str, message: str) -> Problem:

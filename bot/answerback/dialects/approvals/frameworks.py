@@ -15,6 +15,7 @@ from answerback.dialects.approvals.approval_request import (
     YES_NO,
     AnswersById,
     ApprovalRequest,
+    Editable,
     EditsById,
     Json,
     Variant,
@@ -65,8 +66,9 @@ def _langchain_request(
         arguments=call.at("args").value,
         compared=(call.at("args"),),
         notes=together(said or {}, action=others(call, *_ACTION_FIELDS)),
-        editable=call.at("args") if "edit" in offered else None,
-        edited_schema=call.at("args_schema"),
+        editable=Editable((call.at("args"),), schema=call.at("args_schema").value)
+        if "edit" in offered
+        else None,
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
         further=tuple(_langchain_follow_ups(call, offered, suffix)),
     )
@@ -236,7 +238,7 @@ def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
         compared=(tool_call.at("input"),),
-        editable=tool_call.at("input"),
+        editable=Editable((tool_call.at("input"),)),
         notes=together(
             others(call, *_AI_SDK_REQUEST), toolCall=others(tool_call, *_AI_SDK_TOOL_CALL)
         ),
@@ -277,7 +279,7 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             tool=read_tool_name((node, "tool_name")),
             arguments=parse_json_arguments(node.at("args").value),
             compared=(node.at("args"), metadata.at(call_id)),
-            editable=node.at("args"),
+            editable=Editable((node.at("args"),)),
             notes=together(
                 # Not by the id of the call, which is another one each time.
                 {"metadata": metadata.at(call_id).value} if metadata.has(call_id) else {},

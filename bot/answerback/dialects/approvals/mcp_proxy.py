@@ -15,6 +15,7 @@ from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
     ApprovalRequest,
+    Editable,
     EditsById,
     Json,
     one_field,
@@ -26,6 +27,8 @@ from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
 
 _CHANGED: Final = "changed"
+_SCHEMA: Final = "inputSchema"
+"""The schema of the tool, as its server lists it. An edited call has to fit it; nobody reads it."""
 
 
 def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -36,8 +39,8 @@ def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         server=call.label("server"),
         arguments=call.at("arguments").value,
         compared=(call.at("arguments"),),
-        editable=call.at("arguments"),
-        notes=others(call, "server", "name", "arguments", _CHANGED),
+        editable=Editable((call.at("arguments"),), schema=call.at(_SCHEMA).value),
+        notes=others(call, "server", "name", "arguments", _CHANGED, _SCHEMA),
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
     )

@@ -24,7 +24,8 @@ _ANOTHER_EACH_TIME: Final = frozenset(
 """Ids, times and signatures."""
 _OFFERED: Final = frozenset(
     {
-        *("always", "allowedDecisions", "allowed_decisions", "args_schema", "availableDecisions", "options"),
+        *("always", "allowedDecisions", "allowed_decisions", "args_schema", "availableDecisions"),
+        *("inputSchema", "options"),
         *("permissionSuggestions", "permission_suggestions", "proposedExecpolicyAmendment"),
         *("proposedNetworkPolicyAmendments", "review_configs", "unavailableDecisions"),
         *("commandAnalysis", "commandSpans"),
