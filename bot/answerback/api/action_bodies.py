@@ -50,7 +50,7 @@ class ActorBody(Wire):
 
 class _Acting(Wire):
     revision: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The revision the person saw; if the ask has moved on, the action is refused with 409."""
+    """The revision the person saw; if it asks something else by now, the action is refused with 409."""
     actor: ActorBody | None = None
 
 

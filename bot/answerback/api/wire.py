@@ -59,7 +59,7 @@ class AskPage(Wire):
 
 @strict
 class LateBody(AskBody):
-    """An ask that has ended; ``message`` describes its outcome in words, for a model that has moved on."""
+    """An ask that has ended; ``message`` describes its outcome in words, for a model that has gone on without it."""
 
     kind: Literal["outcome"]
     message: str

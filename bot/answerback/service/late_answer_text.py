@@ -1,4 +1,4 @@
-"""Describe a late answer to a model that has moved on from its question. Pure."""
+"""Describe a late answer to a model that has gone on without it. Pure."""
 
 from __future__ import annotations
 
