@@ -1,4 +1,5 @@
-"""How many calls a platform takes in a while, and until when it takes none: known before a call is made in vain."""
+"""The calls that a platform takes in a while, and the time until when it takes none: known before a call is made in
+vain."""
 
 from __future__ import annotations
 

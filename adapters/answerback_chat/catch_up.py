@@ -41,13 +41,13 @@ _PLACES_AT_ONCE: Final = 300
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 120.0
 _MAX_FAILURES: Final = 4
-"""How often a call that fails is retried."""
+"""Times that a call that fails is retried."""
 _UNCONFIRMED_PAUSE: Final = 5.0
 """Seconds before reading again if a live message may have been posted but is not recorded as posted."""
 _MAX_UNCONFIRMED_READS: Final = 6
-"""How often that is done: in total longer than another process takes to find the message and record it."""
+"""Times that this is done: in total longer than another process takes to find the message and record it."""
 MAX_RATE_LIMITS: Final = 20
-"""How often a rate limit is waited out for one call."""
+"""Times that a rate limit is waited out for one call."""
 
 
 @dataclass(eq=False)

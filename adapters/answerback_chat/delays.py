@@ -1,4 +1,4 @@
-"""How long a chat surface pauses, and waits for an answer."""
+"""The pauses of a chat surface, and the times that it waits for an answer; in seconds."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Delays:
     first_pause: float = 1.0
     """After the first failure in a row to sign in or to connect; later pauses are longer."""
     groups: float = 2.0
-    """How long an action waits for the person's groups; the person is asked to try again after that."""
+    """Seconds that an action waits for the person's groups; the person is asked to try again after that."""
     call: float = 10.0
     """The most that a call of Slack may take."""
     webhook: float = 60.0
     """Between checks whether Telegram still posts updates to us."""
     names: float = 1.0
-    """How long a message waits for the names that it mentions."""
+    """Seconds to wait for the names that a message mentions."""
     pictures: float = 10.0
-    """How long a message waits for its pictures to be sent."""
+    """Seconds that a message waits for its pictures to be sent."""
 
 
 DELAYS: Final = Delays()

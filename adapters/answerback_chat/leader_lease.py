@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 LEASE: Final = 15.0
 """Seconds after which another process takes over from one that died."""
 RENEWALS: Final = 3
-"""How often the lease is renewed within its duration."""
+"""Times that the lease is renewed within its duration."""
 _STANDBY_INTERVAL: Final = 2.0
 """Seconds between two attempts to take the lease."""
 _END_TIMEOUT: Final = 5.0

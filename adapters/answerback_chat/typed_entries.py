@@ -37,7 +37,7 @@ Read: TypeAlias = tuple[RequestedAction | None, tuple[Effect, ...]]
 KEEP: Final = "keep"
 """The argument of a control that answers with what an input starts with."""
 TRIES: Final = 6
-"""How often a new request is looked for: within a few seconds it is stored."""
+"""Times that a new request is looked for: within a few seconds it is stored."""
 _BESIDE_SELECTION: Final = frozenset({FormEntry.OTHER, FormEntry.NOTE})
 """Entries that are sent together with what is ticked."""
 _SENDING: Final = ""

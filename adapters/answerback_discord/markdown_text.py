@@ -143,4 +143,4 @@ FITTER: Final = BlockFitter(
     TextBlock("", "**{}**"),
     TextBlock("", "\n➜ {}"),
 )
-"""How texts share the space of one message."""
+"""Fits texts into the space of one message, which they share."""

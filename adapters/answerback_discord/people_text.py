@@ -77,9 +77,9 @@ def _escape_line(text: str) -> str:
 
 
 MARKS: Final = AttributionFormat(_escape_line, _responder_name, person_name, timestamp, clock)
-"""How Discord formats lines about people in a message that everyone sees."""
+"""Discord's format of lines about people in a message that everyone sees."""
 NOTE_MARKS: Final = AttributionFormat(escape, mention, _person_mention, timestamp, clock)
-"""How it formats them in a private note, where a mention notifies nobody else."""
+"""Its format of lines about people in a private note, where a mention notifies nobody else."""
 
 
 def _bold_line(text: str, most: int) -> tuple[str, bool]:
@@ -102,4 +102,4 @@ MARKUP: Final = Markup(
     lambda line: f"-# {line}",
     lambda line: f"**{line}**",
 )
-"""How Discord marks up the texts of a message."""
+"""Discord's markup of the texts of a message."""

@@ -37,7 +37,7 @@ _RECORD_SECONDS: Final = 120.0
 _JOINED_SECONDS: Final = 600.0
 """Seconds after the app was added to a server within which Discord reports that, with the difference between clocks."""
 _TRIES: Final = 6
-"""How often to handle an event, which Discord does not send again."""
+"""Times that the handling of an event is tried: Discord does not send it again."""
 _NO_RESPONDERS_LEFT: Final = (
     "all roles that may answer were deleted on Discord. Ask again, and name responders that exist."
 )

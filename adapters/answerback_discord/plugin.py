@@ -19,7 +19,7 @@ class DiscordSettings(ChatSettings):
     message_content: bool = True
     """True if to request the privileged intent that lets the bot read every typed message."""
     shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
-    """How many gateway connections share the servers."""
+    """The number of gateway connections that share the servers."""
 
     def needs_bot(self) -> bool:
         return self.public_key is not None

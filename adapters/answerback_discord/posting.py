@@ -369,7 +369,7 @@ def _pending_ref(place: Place, now: float) -> Json:
 
 
 def _since(sent: JsonValue) -> Json:
-    """When Discord last changed the message, from its response, as a field of a reference."""
+    """Return when Discord last changed the message, from its response, as a field of a reference."""
     return {SINCE: parse.changed_at(sent)} if isinstance(sent, dict) else {}
 
 

@@ -59,7 +59,7 @@ STYLE: Final = MessageStyle(
     selected=TextBlock("", "-# ☑ {}", option_controls.SELECTION_BUDGET),
     prefill=TextBlock("", "-# {}", most=300),
 )
-"""How a message is written."""
+"""Discord's style of a message."""
 
 BLURPLE: Final = 0x5865F2
 GREEN: Final = 0x3BA55D

@@ -32,7 +32,7 @@ from answerback_slack.parse import MessageLocation
 from answerback_slack.private_notes import PrivateNotes
 
 PROCESSING_SECONDS: Final = 120.0
-"""How long a session stays ``processing`` after an answer: as long as Slack itself keeps an assistant's status,
+"""Seconds that a session stays ``processing`` after an answer: as long as Slack itself keeps an assistant's status,
 https://docs.slack.dev/reference/methods/assistant.threads.setStatus"""
 _STOP_SECONDS: Final = 2.0
 _MAX_TASKS: Final = 2_000

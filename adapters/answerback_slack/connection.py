@@ -36,9 +36,9 @@ CONNECTIONS: Final = 2
 _PING_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 15.0
 POLL_SECONDS: Final = 0.5
-"""How often to check whether a connection was lost silently."""
+"""Seconds between checks for a connection that was lost silently."""
 _DRAIN_SECONDS: Final = 3.0
-"""How long to keep a connection that Slack is done with, for acknowledgements that still have to be sent."""
+"""Seconds to keep a connection that Slack is done with, for acknowledgements that still have to be sent."""
 _GRACE_SECONDS: Final = 30.0
 """An outage that is shorter than this is not reported, so that no ask fails because of it."""
 _SHORT_LIVED_SECONDS: Final = 10.0

@@ -95,7 +95,7 @@ class HttpEndpoint:
         return response
 
     def rejection_reason(self, body: bytes, timestamp: str, signature: str) -> str | None:
-        """Why a request is rejected; None if it is Slack's, recent, and was not received before."""
+        """Return why a request is rejected; None if it is Slack's, recent, and was not received before."""
         if (
             not timestamp.isascii()
             or not timestamp.isdigit()

@@ -43,14 +43,15 @@ from answerback_slack.parse import Click, Submission
 logger = logging.getLogger(__name__)
 
 DEBOUNCE_SECONDS: Final = 1.0
-"""How long changes are collected before Homes are published for them; a Home that was just opened does not wait."""
+"""Seconds for which changes are collected before Homes are published for them; a Home that was just opened does not
+wait."""
 _MAX_QUEUED: Final = 2_000
 """The most people and groups that are queued; any others see the change when they open their Home again."""
 _MAX_MEMBERS: Final = 1_000
 """The most members of a group whose Homes are kept up to date."""
 _RECHECK_SECONDS: Final = 5.0
 _POSTING_SECONDS: Final = 600.0
-"""How long after an ask was created its message may still be on its way."""
+"""Seconds after an ask was created for which its message may still be on its way."""
 _MAX_PAGES: Final = 200
 """The most previous pages that are remembered for a person."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0

@@ -36,13 +36,13 @@ from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.typed_messages import TypedMessageListener
 
 _TRIGGER_SECONDS: Final = 2.5
-"""How long after a click a modal may be opened: Slack accepts the click's trigger for three seconds.
+"""Seconds after a click in which a modal may be opened: Slack accepts the click's trigger for three seconds.
 
 https://docs.slack.dev/interactivity/handling-user-interaction
 """
 
 _MAX_REMOVED: Final = 1_000
-"""How many second messages that were removed are remembered."""
+"""The number of second messages that were removed and are remembered."""
 
 
 class Ack(NamedTuple):

@@ -65,8 +65,8 @@ AGENT_EVENT: Final = "agent_session_stopped"
 """Slack's Stop button, which needs no scope: https://docs.slack.dev/reference/events/agent_session_stopped"""
 _AGENT_SUFFIX: Final = "-agent"
 MODES: Final = ("socket", "http", f"socket{_AGENT_SUFFIX}", f"http{_AGENT_SUFFIX}")
-"""How payloads arrive: over a socket, which needs no public URL, or over HTTP at a public URL. ``-agent`` also has
-Slack show the app as an agent."""
+"""The ways in which payloads arrive: over a socket, which needs no public URL, or over HTTP at a public URL. ``-agent``
+also has Slack show the app as an agent."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
 _DESCRIPTION: Final = "Asks you what an AI agent wants to know, and brings your answers back."
 EVENTS_PATH: Final = "/slack/events"

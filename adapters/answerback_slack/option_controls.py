@@ -49,7 +49,7 @@ OPTION_LIMITS: Final = OptionLimits(
 
 @dataclass(frozen=True)
 class OptionLayout:
-    """How the options of a question are offered."""
+    """The controls that offer the options of a question."""
 
     controls: Controls = NO_CONTROLS
     is_beside: bool = False

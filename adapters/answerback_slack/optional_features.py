@@ -12,7 +12,7 @@ from answerback.core.errors import PlatformError
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS: Final = 3_600.0
-"""How long a rejected feature is not tried again. After that, an operator may have enabled it."""
+"""Seconds for which a rejected feature is not tried again. After that, an operator may have enabled it."""
 
 
 class OptionalFeature:

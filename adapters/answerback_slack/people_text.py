@@ -30,7 +30,7 @@ _MARKS: Final = {
 
 
 def ending_mrkdwn(view: View, labels: Labels) -> str:
-    """How the ask ended and by whom, as mrkdwn that fits a context block."""
+    """Return a line that says how the ask ended and by whom, as mrkdwn that fits a context block."""
     if view.outcome is None:
         raise AssertionError("only an ended ask has an ending")
     how = wording.ending_with_person(view, labels, attribution_format(NO_NAMES))
@@ -106,11 +106,11 @@ MARKUP: Final = Markup(
     lambda line: line,
     lambda line: line,
 )
-"""How Slack marks up the texts of a message: lines about people as mrkdwn, anything else as plain text in blocks."""
+"""Slack's markup of the texts of a message: lines about people as mrkdwn, anything else as plain text in blocks."""
 
 
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
-    """Who may answer and until when, as mrkdwn; see `attribution_format`."""
+    """Return who may answer and until when, as mrkdwn; see `attribution_format`."""
     return attribution.audience_line(
         view.responders, view.closes_at, labels, attribution_format(names), view.handed_over
     )

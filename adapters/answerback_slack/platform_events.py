@@ -43,7 +43,7 @@ _REOPENED: Final = frozenset({"channel_unarchive", "group_unarchive", "member_jo
 """Events after which people can be asked in a channel again."""
 _SKEW_SECONDS: Final = 10.0
 _TRIES: Final = 3
-"""How often to look whose message was deleted: together shorter than Slack waits for an acknowledgement."""
+"""Times to look whose message was deleted: together shorter than Slack waits for an acknowledgement."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,8 +52,8 @@ _EventPayload = Mapping[str, object]
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
 _SKEW_SECONDS: Final = 300
-"""How far Slack's clock and ours may differ when we search for a message by the time it was posted, and how much later
-than its caller gave up it may be."""
+"""Seconds by which Slack's clock and ours may differ when we search for a message by the time it was posted, and by
+which it may be later than its caller gave up."""
 
 
 _PROCESSING: Final = (0.3, 1.0, 2.0)

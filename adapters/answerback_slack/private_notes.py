@@ -122,7 +122,7 @@ def _person_mention(person: Person) -> str:
 NOTE_MARKS: Final = AttributionFormat(
     lambda text: escape_within(text, _NOTE_ROOM), mention, _person_mention, kit.date_mrkdwn
 )
-"""How a note formats sentences and people."""
+"""The format of sentences and people in a note."""
 
 
 def rejection_mrkdwn(

@@ -70,7 +70,7 @@ STYLE: Final = MessageStyle(
     most_asides=2_500,
     most_reply=3_000,
 )
-"""How a message is written. Its question, context and answers are limited because a longer one is hard to read."""
+"""Slack's style of a message. Its question, context and answers are limited because a longer one is hard to read."""
 NO_PICTURES: Final[Mapping[str, str]] = {}
 MAX_EDIT_BUTTONS: Final = 15
 """With more answers, a review has one menu to edit them instead of a button each: a message has at most 50 blocks."""

@@ -1,4 +1,4 @@
-"""How to name people: responders by a mention if they should be notified, all others by a name that notifies nobody.
+"""Name people: responders by a mention if they should be notified, all others by a name that notifies nobody.
 
 A mention in a new message notifies; one in an edit does not. Without the scope ``users:read`` or ``usergroups:read``,
 or if Slack does not respond in time, a name is left out, and the message says how many people may answer.
@@ -23,13 +23,13 @@ from answerback_slack.blocks import escape
 from answerback_slack.people_text import NAME_ROOM, is_id, mention, shown_name
 
 NAME_TTL_SECONDS: Final = 3_600.0
-"""How long a name is cached."""
+"""Seconds for which a name is cached."""
 MISSING_NAME_TTL_SECONDS: Final = 60.0
-"""How long a name is not looked up again after a lookup found none."""
+"""Seconds for which a name is not looked up again after a lookup found none."""
 _ALL_GROUPS: Final = "@"
 """The lookup key for the list of all user groups."""
 MAX_PEOPLE: Final = 20
-"""How many people who answered are looked up for one message."""
+"""The number of people who answered that are looked up for one message."""
 
 
 class ResponderNames:

@@ -60,7 +60,7 @@ logger = logging.getLogger(__name__)
 LEASE: Final = "telegram updates"
 """The lease held by the process that polls, and that looks for missed changes."""
 _FOLLOW_UP_TRIES: Final = 12
-"""How often what follows a click is tried: for longer than the minute for which a group may be limited."""
+"""Times that the call after a click is tried: for longer than the minute for which a group may be limited."""
 _REFUSAL_SECONDS: Final = 1.0
 """Seconds for which the answer to a click waits for whether the bot may write there."""
 _NEW_SECONDS: Final = 30.0

@@ -48,7 +48,8 @@ POST: Final = "sendMessage"
 EDIT: Final = "editMessageText"
 _POSTS: Final = frozenset({POST, SEND_RICH})
 _TURN_SECONDS: Final = 1.0
-"""How long edits leave room for a post that has waited for a limit: it takes two calls, and others may follow it."""
+"""Seconds for which edits leave room for a post that has waited for a limit: it takes two calls, and others may follow
+it."""
 
 
 class Upload(NamedTuple):

@@ -25,7 +25,8 @@ PHOTO_BYTES: Final = 10_000_000
 PHOTO_SIDES: Final = 10_000
 """Pixels of a photo's width and height together: https://core.telegram.org/bots/api#sendphoto"""
 PHOTO_RATIO: Final = 20
-"""How many times longer one side of a photo may be than the other: https://core.telegram.org/bots/api#sendphoto"""
+"""The ratio of a photo's longer side to its shorter one may be this at most:
+https://core.telegram.org/bots/api#sendphoto"""
 PHOTO_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/webp"})
 """Media types that become a photo: https://github.com/yagop/node-telegram-bot-api/issues/470 (WebP)"""
 DOCUMENT_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif"})

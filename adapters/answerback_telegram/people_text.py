@@ -58,7 +58,7 @@ def _escape_line(text: str) -> str:
 
 
 MARKS: Final = marks({})
-"""How lines about people are formatted where no responder's name is known."""
+"""The format of lines about people where no responder's name is known."""
 MARKUP: Final = Markup(
     MARKS,
     escape,
@@ -69,7 +69,7 @@ MARKUP: Final = Markup(
     lambda line: line,
     lambda line: line,
 )
-"""How Telegram marks up the texts of a message there."""
+"""Telegram's markup of the texts of a message there."""
 
 
 def note_marks(names: Names) -> AttributionFormat:

@@ -68,11 +68,12 @@ STYLE: Final = MessageStyle(
     prefill=TextBlock("", most=300, style="i"),
     most_marked=20,
 )
-"""How a message is written, with some units left for what is between its texts. The marks in a message are limited."""
+"""Telegram's style of a message, with some units left for what is between its texts. The marks in a message are
+limited."""
 
 
 class MessageFormat(NamedTuple):
-    """How a live message is written and sent."""
+    """The way in which a live message is written and sent."""
 
     style: MessageStyle
     compose: Callable[[Iterable[str], Iterable[Row]], Json]

@@ -46,7 +46,7 @@ from answerback_web.visitors import Visitor, Visitors
 logger = logging.getLogger(__name__)
 
 _LISTED: Final = 30
-"""How many of those that wait are looked through for the next one."""
+"""The number of waiting asks that are looked through for the next one."""
 _STATUS: Final = {
     RejectReason.NOT_FOUND: 404,
     RejectReason.NOT_ALLOWED: 403,

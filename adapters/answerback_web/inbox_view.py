@@ -51,13 +51,13 @@ class InboxItem:
     unattended: bool
     """True once the agent has stopped waiting."""
     outcome: str | None
-    """How it ended, as a CSS class; None while it is open."""
+    """The CSS class of its outcome; None while it is open."""
     ended: Markup
-    """How it ended and by whom; empty while it is open."""
+    """A line that says how it ended and by whom; empty while it is open."""
     answer: str
     """The answers as text; empty if there are none."""
     waited: str
-    """How long it waited for its end; empty while it is open."""
+    """The time that it waited for its end; empty while it is open."""
     collected: Markup
     """A line that says if its agent knows how it ended; empty while it is open."""
     at: float

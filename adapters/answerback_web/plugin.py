@@ -81,7 +81,7 @@ class WebSettings(SurfaceSettings):
     trusted_proxies: Annotated[Names, AfterValidator(_validate_networks)] = ()
     """The addresses that the proxies connect from; on other connections the header is ignored."""
     people: dict[str, WebPerson] = Field(default_factory=dict)
-    """How to display people, by name."""
+    """The people whom the page names, by name."""
     link_days: Annotated[float, Field(gt=0, le=3_660)] = 30
     """Days after an ask's end for which its read-only link works."""
 

@@ -113,7 +113,7 @@ class AskPage:
     """True if permission is asked for a plan."""
     asks: str
     urgency: str
-    """How urgent it is; empty if it is as urgent as most are."""
+    """The words for its urgency; empty if it is as urgent as most are."""
     mark: RouteMark | None
     progress: str | None
     place: tuple[int, int] | None
@@ -157,13 +157,13 @@ class AskPage:
     decided: str
     """The decision in a few words; empty if there is none."""
     ended: Markup | None
-    """How it ended and by whom."""
+    """A line that says how it ended and by whom."""
     collected: Markup
     """A line that says if its agent knows how it ended; empty while it is open."""
     state: str
     """Changes when the page does."""
     outcome: str | None
-    """How it ended, as a CSS class; None while it is open."""
+    """The CSS class of its outcome; None while it is open."""
     replied: str | None
     """The text of the reply that ended the ask."""
     failure: str | None
@@ -173,7 +173,7 @@ class AskPage:
     sent: SentCallText
     """The parts behind "Show in full"."""
     waited: str
-    """How long it waited for its end; empty while it is open."""
+    """The time that it waited for its end; empty while it is open."""
     errors: tuple[Error, ...] = ()
     notice: str | None = None
     unsaved_texts: tuple[str, ...] = ()

@@ -42,12 +42,12 @@ SAVE: Final = """INSERT INTO away (person, value, at) VALUES {values}
     ON CONFLICT (person) DO UPDATE SET value = excluded.value, at = excluded.at"""
 _FORGET: Final = "DELETE FROM away WHERE person IN ({values})"
 _REFRESH_SECONDS: Final = 2.0
-"""How long other processes may take to notice that somebody is away."""
+"""Seconds that other processes may take to notice that somebody is away."""
 _SWEEP_SECONDS: Final = 60.0
-"""How often everything that waits for absent people is looked through, in case another process has not handed it on."""
+"""Seconds between looks at everything that waits for absent people, in case another process has not handed it on."""
 _PAGE: Final = 50
 _MAX_TRIED: Final = 10_000
-"""How many refused attempts are remembered, not to repeat them."""
+"""The number of refused attempts that are remembered, not to repeat them."""
 Act = Callable[[str, ResolvedAction, Actor], Awaitable[Acted | Rejected]]
 """Acts on an ask as a person, by the service's rules."""
 CIRCLE: Final = "circle"

@@ -20,7 +20,7 @@ HOURS: Final = "hours"
 _BACK: Final = "back"
 _OFF: Final = "off"
 _MENTION: Final = re.compile(r"<@!?([^|>]+)(?:\|[^>]*)?>")
-"""How Slack and Discord write a person in a text: ``<@U012>``, ``<@U012|ann>``, ``<@!99>``."""
+"""A person in a text, as Slack and Discord write them: ``<@U012>``, ``<@U012|ann>``, ``<@!99>``."""
 
 
 def name_of(person: Person) -> str:

@@ -1,4 +1,4 @@
-"""The programs that agents run in: each has a folder in the package `answerback_hosts`, and is found by looking there.
+"""The names of a host, and the signs by which it is recognised.
 
 Another distribution adds a host by a folder of its own in a package of that name. A hook runs hundreds of times a day:
 nothing of a host is imported that is not asked for.
@@ -17,7 +17,7 @@ _PACKAGE: Final = "answerback_hosts"
 
 
 class About(NamedTuple):
-    """How a host is named, and recognised."""
+    """The names of a host, and the signs by which it is recognised."""
 
     title: str
     programs: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from typing import Final
 _GC_THRESHOLD: Final = 50_000
 """Allocations between two collections; at Python's 700, thousands of waiters would be traversed all the time."""
 _SWITCH_SECONDS: Final = 0.0005
-"""How long a busy event loop keeps the GIL when the writing thread wants it.
+"""Seconds that a busy event loop keeps the GIL when the writing thread wants it.
 
 At Python's 5 ms, a click takes 9 % more CPU (`tests.benchmarks.optimisations`, ``usual_switching``)."""
 

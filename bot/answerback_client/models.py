@@ -28,7 +28,8 @@ class UnreachableError(ClientError):
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a connection failed, for people, as the end of a sentence: without the addresses and calls in the error."""
+    """Return why a connection failed, for people, as the end of a sentence without the addresses and calls in the
+    error."""
     if isinstance(error, TimeoutError):
         return "the request timed out"
     cause = getattr(error, "os_error", error)
@@ -279,7 +280,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Late answers. Each ask's ``json`` has a ``message``: the answer as a sentence, for a model that has moved on."""
+    """Late answers. Each ask's ``json`` has a ``message``: the answer as a sentence, for a model that has gone on."""
 
     asks: tuple[Ask, ...]
     next: int | None

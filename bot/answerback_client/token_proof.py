@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Final
 
 _KEYS: Final = ("abk_", "abp_")
-"""How people's keys begin."""
+"""The beginnings of people's keys."""
 MAX_PROOF: Final = 4_096
 """Bytes of a proof, which may come from any program."""
 _UNKNOWN: Final = b'"Token unknown"'

@@ -1,4 +1,4 @@
-"""How many questions agents asked and how long they waited, by week, agent and route."""
+"""Count the questions that agents asked and how long they waited, by week, agent and route."""
 
 from __future__ import annotations
 

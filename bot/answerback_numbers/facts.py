@@ -27,7 +27,7 @@ PENDING: Final = "?"
 
 
 class Result(StrEnum):
-    """How an ask ended, as it is counted."""
+    """The end of an ask, as it is counted."""
 
     ANSWERED = "answered"
     ALLOWED = "allowed"

@@ -32,11 +32,12 @@ class SumsBody(Wire):
     """The week's Monday (UTC), the agent or the route; empty for what has none, and for the sum of all."""
     asks: int
     results: dict[str, int]
-    """How many ended how. `granted` and `automatic` waited for nobody; `allowed` and `denied` are permissions."""
+    """The number of asks by their end. `granted` and `automatic` waited for nobody; `allowed` and `denied` are
+    permissions."""
     median_seconds: float | None
-    """How long half of the agents waited at most; null if none waited."""
+    """Seconds that half of the agents waited at most; null if none waited."""
     ninety_percent_seconds: float | None
-    """How long nine of ten waited at most."""
+    """Seconds that nine of ten waited at most."""
 
 
 class AlwaysAllowedBody(Wire):

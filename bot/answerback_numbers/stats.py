@@ -42,7 +42,7 @@ _ALWAYS: Final = f"""WITH always AS MATERIALIZED (
 
 @dataclass(slots=True)
 class Sums:
-    """How many asks ended, how, and how long agents waited for people."""
+    """The number of asks by their end, and the times that agents waited for people."""
 
     ended: Counter[str] = field(default_factory=Counter)
     """The number of asks by `Result`."""

@@ -1,4 +1,4 @@
-"""How long agents waited, counted in steps whose bounds grow by a fifth. Pure.
+"""The times that agents waited, counted in steps whose bounds grow by a fifth. Pure.
 
 A quantile is read from these counts, so the size of the error is known: it is at most `ERROR`.
 """

@@ -46,5 +46,5 @@ class OidcSettings(Table):
 
     @property
     def user_prefix(self) -> str:
-        """How the ids of its people begin."""
+        """The beginning of the ids of its people."""
         return f"oidc:{self.issuer}#"

@@ -26,7 +26,7 @@ from answerback_base.sanitize import visible
 
 JsonObject = dict[str, JsonValue]
 VERSION: Final = 3
-"""How the payload and what is beside it are built. A change that a reader could notice needs another."""
+"""The version of the payload and of what is beside it. A change that a reader could notice needs another."""
 VERSIONS: Final = (1, 2, VERSION)
 """Those that can be checked. The first two had the arguments as they were read. The first had the owner in the clear,
 and named where an ask was sent as where it was decided; its view told only whether the headline was shortened."""

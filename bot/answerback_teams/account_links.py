@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 _GUESSES: Final = GuessLimit("link", 5, 3_600.0)
 _REFRESH_SECONDS: Final = 2.0
-"""How long other processes may take to notice a change."""
+"""Seconds that other processes may take to notice a change."""
 _YES, _NO = "yes", "no"
 
 

@@ -54,7 +54,7 @@ class WrongCode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GuessLimit:
-    """How many codes that do not exist may be typed."""
+    """The number of codes that do not exist that may be typed."""
 
     kind: str
     """Of which codes; the store keeps the guesses under this name."""

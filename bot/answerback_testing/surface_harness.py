@@ -27,7 +27,7 @@ from answerback_testing.manual_timers import ManualTimers
 
 _NUMBERS = count(1)
 SWEEP = 100
-"""How many asks are brought up to date after a start."""
+"""The number of asks that are brought up to date after a start."""
 
 
 @dataclass

@@ -216,7 +216,7 @@ async def _carry_out_edit(stage: HasLateEdits) -> None:
 
 
 def _shown_count(stage: Stage) -> int:
-    """How often a message was posted or edited."""
+    """Return the number of times that a message was posted or edited."""
     syncs = [each.message_sync for each in (stage.harness, *stage.harness.other_replicas)]
     return sum(sync.show_counts.get((stage.place.surface, "shown"), 0) for sync in syncs)
 

@@ -45,7 +45,7 @@ _LABELS: Final = Labels()
 
 @requires_capability(Capability.TYPED_ANSWERS)
 class TypedAnswersContract:
-    """How a typed message is read."""
+    """Contract of typed messages: the answer that each is read as."""
 
     @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
     @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
 async def release_window(patience: float) -> dict | None:
-    """When to release; None if nobody answered in time."""
+    """Return when to release; None if nobody answered in time."""
     questions = [
         {
             "id": "when",

@@ -65,7 +65,7 @@ class AskWriteRows:
     owed: rows.Row | None = None
     """The debt to the agent from now on, and how much it has seen of it meanwhile: see `_OWED_TYPES`."""
     newly_seen: rows.Row | None = None
-    """How much the agent has seen of what was owed before: the ask's id, the state and the time."""
+    """The part that the agent has seen of what was owed before: the ask's id, the state and the time."""
     ended: Ask | None = None
     ask_rows: dict[tuple[str, tuple[str, ...]], rows.Row] = field(default_factory=dict)
     """Those of tables of extensions that are numbered as the asks, by table and columns."""

@@ -35,7 +35,7 @@ _MAX_LANES: Final = 2
 _MIN_TO_SPLIT: Final = 16
 """The number of changes from which two lanes share them. With fewer, a second batch would only delay the next one."""
 MAX_TRIES: Final = 20
-"""How often a change is decided again because another change of its ask came first."""
+"""Times that a change is decided again because another change of its ask came first."""
 _SINGLE_CHANGE_ERRORS: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
 """The errors of a statement that a single one of its changes can cause."""
 _LOAD: Final = f"""SELECT a.{asks.COLUMNS.replace(", ", ", a.")},

@@ -1,4 +1,4 @@
-"""How asks are found by words in PostgreSQL.
+"""Find asks by words in PostgreSQL.
 
 https://www.postgresql.org/docs/current/textsearch-features.html. Words are split before they get here, in the same way
 for every store.

@@ -1,4 +1,4 @@
-"""How Python's values are sent to PostgreSQL and read back: any text verbatim, and every integer as a ``bigint``.
+"""Send Python's values to PostgreSQL and read them back: any text verbatim, and every integer as a ``bigint``.
 
 PostgreSQL's ``text`` holds every character except U+0000
 (https://www.postgresql.org/docs/current/datatype-character.html). That character is written as U+001A and a ``0``, and

@@ -18,7 +18,7 @@ _FILLERS = re.compile(
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CODE = re.compile(r"``([^`]+)``")
-_RIDDLE = re.compile(r"(What|Whether)\b")
+_RIDDLE = re.compile(r"(How|What|Whether)\b")
 """The beginning of half a sentence, such as "Whether this is so", which a reader has to complete."""
 _ENDING = re.compile(r"(ies|ing|ed|es|er|en|e|s|y)$")
 

@@ -30,7 +30,7 @@ class ReplicaStatus:
     leads: Mapping[str, bool]
     """For each surface, True if it leads that surface: only one process does at a time."""
     claims: Mapping[str, int]
-    """How many claims it holds, by kind of work."""
+    """The number of claims it holds, by kind of work."""
     seconds_since_notification: float
     """Seconds since it received a notification."""
     missed_notifications: int

@@ -35,7 +35,7 @@ def guard_route(route: web.RouteDef) -> web.RouteDef:
 
 
 def refusal_reason(request: web.Request) -> str | None:
-    """Why a request is refused on a loopback listener, or None."""
+    """Return why a request is refused on a loopback listener, or None."""
     port = _own_port(request)
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not _is_own(f"http://{hosts[0]}", port):

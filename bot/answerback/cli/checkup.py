@@ -217,7 +217,7 @@ def build_checkup(
 
 
 def _places(settings: Settings) -> Iterator[tuple[str | To, tuple[str, ...]]]:
-    """Where routes ask, also after escalation, and each list of those who may answer or confirm there."""
+    """Yield where routes ask, also after escalation, and each list of those who may answer or confirm there."""
     yield settings.default_route, ()
     for route in settings.routes.values():
         confirmers = route.confirmations.confirmers if route.confirmations else None

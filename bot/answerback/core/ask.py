@@ -79,7 +79,7 @@ class Ask(StrictDataclass):
     accounts_refused: int = 0
     """At how many of its owner's accounts nobody could be reached, so that it was sent to the next one."""
     missed: int = 0
-    """How often the live message was found to differ from what was recorded: deleted, or out of date."""
+    """Times that the live message was found to differ from what was recorded: deleted, or out of date."""
     copies: tuple[ConfirmerCopy, ...] = ()
     """The copies in the own chats of people who may confirm its answers, and cannot see it where it is."""
     is_copy: bool = False

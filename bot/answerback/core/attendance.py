@@ -9,9 +9,9 @@ from answerback.core.person import StrictDataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Attendance(StrictDataclass):
-    """How long the agent waits for an ask, and whether it still does."""
+    """The time for which the agent waits for an ask, and if it still does."""
 
     attended_for: float | None = None
-    """How long the agent waits, in seconds from creation, unless it extends that; None: indefinitely."""
+    """Seconds from creation for which the agent waits, unless it extends that; None: indefinitely."""
     unattended: bool = False
     """True once the agent has stopped waiting. People are shown this, and their answer still counts."""

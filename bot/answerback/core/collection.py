@@ -1,4 +1,4 @@
-"""How much of an ask its agent has collected. Values only."""
+"""The parts of an ask that its agent has collected. Values only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Collection(StrictDataclass):
     """The record of what the agent of an ask has read, and of when it did what was allowed."""
 
     asides_told: int = 0
-    """How many asides a waiting call has reported to the agent."""
+    """The number of asides that a waiting call has reported to the agent."""
     uncollected: bool = False
     collected_at: EpochSeconds | None = None
     """When its agent got the outcome, or what a person has told it since; ``uncollected``: it has yet to."""

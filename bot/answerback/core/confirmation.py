@@ -23,7 +23,7 @@ class ConfirmationRule(FrozenModel):
     """The conditions for the answers of a form to be confirmed."""
 
     due: int
-    """How many people have to confirm."""
+    """The number of people who have to confirm."""
     requester: str | None = None
     """The person on whose behalf the agent asks, by their name in the directory or their account, if they may not
     confirm."""

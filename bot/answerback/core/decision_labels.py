@@ -6,7 +6,8 @@ from answerback.core.person import FrozenModel
 
 
 class DecisionLabels(FrozenModel):
-    """How an ask ended, batches, hand over, grants, agents that people connect, and accounts that they link."""
+    """The texts about how an ask ended, batches, hand over, grants, agents that people connect, and accounts that they
+    link."""
 
     batch: str = "Decide about what is selected"
     allow_once: str = "Allow once"

@@ -31,7 +31,7 @@ MAX_SCHEMA_BYTES: Final = 64 * 1024
 
 
 ContextFormat: TypeAlias = Literal["markdown", "text"]
-"""How to read a context: as Markdown or as plain text."""
+"""The format of a context: Markdown or plain text."""
 
 
 class AnswerType(StrEnum):
@@ -45,7 +45,7 @@ class AnswerType(StrEnum):
 
 
 class Persistence(StrEnum):
-    """How long an answer may be reused without asking again: never, or for the agent's turn."""
+    """The time for which an answer may be reused without asking again: never, or for the agent's turn."""
 
     NONE = "none"
     TURN = "turn"

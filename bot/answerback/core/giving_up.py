@@ -1,4 +1,4 @@
-"""How a host gives up an approval, and what people can do about it then, as plain values."""
+"""The ways in which a host gives up an approval, and what people can do about it then, as plain values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from answerback.core.walker import Person, StrictDataclass
 
 
 class GaveUp(StrEnum):
-    """How a host stopped waiting for an approval."""
+    """The way in which a host stopped waiting for an approval."""
 
     DENIED = "denied"
     """Its carrier reported that nobody had answered, and told it no."""

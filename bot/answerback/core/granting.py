@@ -1,4 +1,4 @@
-"""How grants change asks: one is made with an answer, allows a prompt, or is revoked. Pure."""
+"""Change asks by grants: one is made with an answer, allows a prompt, or is revoked. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an ask ends: its status, the reason, and who ended it. Values only."""
+"""The end of an ask: its status, the reason, and who ended it. Values only."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(StrictDataclass):
-    """How an ask ended; set once, never changed."""
+    """The end of an ask; set once, never changed."""
 
     status: Status
     at: EpochSeconds
@@ -47,4 +47,4 @@ class Outcome(StrictDataclass):
     message: str | None = None
     """For ``failed``: the message to the model."""
     gave_up: GaveUp | None = None
-    """How the host stopped waiting, if that ended an approval."""
+    """The way in which the host stopped waiting, if that ended an approval."""

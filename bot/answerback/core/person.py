@@ -30,7 +30,7 @@ class FrozenModel(BaseModel):
 
 
 class AuthMethod(StrEnum):
-    """How a person was identified, if not by a chat platform."""
+    """The way in which a person was identified, if not by a chat platform."""
 
     KEY = "key"
     """They have the service's own key; their name is unverified."""

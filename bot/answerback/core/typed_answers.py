@@ -32,7 +32,8 @@ _QUESTION_CHARS: Final = 300
 """Characters of the question in a sentence about it."""
 
 _UNKNOWN_SECONDS: Final = 600.0
-"""How long an ask may still have looked open after its end, by our own clock, if the platform reported no time."""
+"""Seconds for which an ask may still have looked open after its end, by our own clock, if the platform reported no
+time."""
 
 
 class UnclearText(NamedTuple):

@@ -1,4 +1,4 @@
-"""How urgent an ask is, and the mark of its route. Values only.
+"""The urgency of an ask, and the mark of its route. Values only.
 
 Both say in which order and how people read what waits. Neither changes who may answer, deadlines, or whom a
 notification reaches and when.
@@ -19,7 +19,7 @@ MAX_WORD: Final = 24
 
 
 class Urgency(StrEnum):
-    """How urgent an ask is, as the agent and its route say."""
+    """The urgency of an ask, as the agent and its route say."""
 
     HIGH = "high"
     NORMAL = "normal"

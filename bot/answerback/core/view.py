@@ -130,13 +130,13 @@ class Confirmation(NamedTuple):
     """Answers that wait for people to confirm them."""
 
     due: int
-    """How many people have to confirm."""
+    """The number of people who have to confirm."""
     missing: int
-    """How many of them have not done so yet."""
+    """The number of them who have not done so yet."""
     about: Prompt
     """The decision to confirm, as a question whose context is that of all questions asked."""
     unreachable: int = 0
-    """How many of those who may confirm them cannot be reached."""
+    """The number of those who may confirm them and cannot be reached."""
 
 
 class View(NamedTuple):
@@ -210,7 +210,7 @@ class View(NamedTuple):
     can_revoke: bool = False
     """True if people can revoke the grant here."""
     urgency: Urgency = Urgency.NORMAL
-    """How urgent it is while it is open; normal after that."""
+    """Its urgency while it is open; normal after that."""
     mark: RouteMark | None = None
     """The mark of its route."""
     files: tuple[AttachedFile, ...] = ()

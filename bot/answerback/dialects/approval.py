@@ -38,7 +38,7 @@ VARIANTS: Final[dict[str, Variant]] = {
     "tools/call": mcp_proxy.MCP_PROXY,
     **{name: variant for part in _HOSTS.values() for name, variant in part.VARIANTS.items()},
 }
-"""How each host asks and gets its answer, by the name of its request."""
+"""The reader and the renderer of each host's approvals, by the name of its request."""
 _SHAPES: Final[dict[str, Shape]] = {
     name: shape
     for part in _HOSTS.values()

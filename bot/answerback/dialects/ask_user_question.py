@@ -31,7 +31,7 @@ Json = dict[str, JsonValue]
 
 
 class Limits(NamedTuple):
-    """How many questions a call has at most, and how many options a choice."""
+    """The most questions that a call may have, and the most options of a choice."""
 
     questions: int
     min_options: int

@@ -124,7 +124,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How the tool calls of one host become forms, and their outcomes tool results."""
+    """Turns the tool calls of one host into forms, and their outcomes into tool results."""
 
     name: str
     calls: tuple[CallRule, ...]

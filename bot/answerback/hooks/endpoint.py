@@ -77,7 +77,7 @@ class HookQuery(BaseModel):
     to: str | None = None
     """Where to ask; by default the token's route, or else the default route."""
     urgency: Urgency | None = None
-    """How urgent it is; by default as the route says."""
+    """The urgency that the hook states; None: the route's."""
     wait: Annotated[float, Field(ge=0, le=_LONGEST_WAIT, allow_inf_nan=False)] = DEFAULT_WAIT
     """Seconds to wait; should be a little less than the hook's timeout."""
     poll: Annotated[float | None, Field(ge=0, le=300, allow_inf_nan=False)] = None

@@ -100,7 +100,7 @@ class Outcome(NamedTuple):
 
     @property
     def description(self) -> str:
-        """How the ask ended, for a model whose host only takes words."""
+        """A sentence that says how the ask ended, for a model whose host only takes words."""
         ask = self.ask
         if ask is None:
             return self.reason

@@ -92,7 +92,7 @@ class AddressRules:
         self._networks, self._hosts = other._networks, other._hosts
 
     def refusal_reason(self, host: str, address: str) -> str | None:
-        """Why ``host`` may not be reached at ``address``, or None."""
+        """Return why ``host`` may not be reached at ``address``, or None."""
         if (parsed := parse_address(address)) is None:
             return f"{address} is not an address"
         effective = _effective_address(parsed)
@@ -117,7 +117,8 @@ class AddressRules:
         return name in self._hosts or any(parent in self._hosts for parent in parents)
 
     def url_refusal_reason(self, url: str) -> str | None:
-        """Why a callback may not have this URL, as far as that is known without resolving its name; None if it may."""
+        """Return why a callback may not have this URL, as far as that is known without resolving its name; None if it
+        may."""
         if re.search(r"[\s\\\x00-\x1f\x7f]", url):
             return "callback.url contains spaces, control characters or backslashes; percent-encode them."
         try:

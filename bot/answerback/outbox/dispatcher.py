@@ -51,7 +51,7 @@ _MAX_DATABASE_PAUSE: Final = 30.0
 
 
 class DispatchLimits(NamedTuple):
-    """How much is sent and held in memory at once."""
+    """The most that is sent and held in memory at once."""
 
     in_flight: int = 8
     """Concurrent attempts to one endpoint."""
@@ -109,7 +109,7 @@ class OutboxDispatcher:
     limits: DispatchLimits = field(default_factory=DispatchLimits)
     _endpoints: dict[_Receiver, _Endpoint] = field(default_factory=dict)
     _held_by: Counter[str | None] = field(default_factory=Counter)
-    """How many deliveries of each agent are in memory."""
+    """The number of each agent's deliveries in memory."""
     _held: dict[str, _Held] = field(default_factory=dict)
     """The deliveries in memory, by id."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -121,7 +121,7 @@ class OutboxDispatcher:
 
     @property
     def pending_count(self) -> int:
-        """How many deliveries this process has claimed and is about to send."""
+        """The number of deliveries that this process has claimed and is about to send."""
         return len(self._held)
 
     def wake(self) -> None:

@@ -69,7 +69,7 @@ class Claims(Protocol):
         """
 
     async def next_due(self, after: float) -> float | None:
-        """When, after ``after``, the next timer is due (seconds since the epoch), or None."""
+        """Return the time at which the next timer after ``after`` is due (seconds since the epoch), or None."""
 
     async def release_messages(self, holder: str) -> None:
         """End every claim of the holder on a message, so that others need not wait until it runs out."""
@@ -102,7 +102,7 @@ class RateLimits(Protocol):
 
 
 class RemoteChanges(Protocol):
-    """How a process learns what others with the same store change."""
+    """A source of the changes that other processes with the same store make."""
 
     def listen(self, callback: Callable[[str | None], None]) -> None:
         """Call ``callback``, on the event loop, with each ask that another process changes, until the store closes.

@@ -62,7 +62,7 @@ class Command(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """How it is typed."""
+        """The line that a person types."""
         return " ".join(filter(None, (f"/{COMMAND}", self.name, self.argument.upper())))
 
 

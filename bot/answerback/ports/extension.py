@@ -147,7 +147,7 @@ class Running:
     """An extension that runs. Each method does nothing unless it is overridden."""
 
     sends: str = ""
-    """How the types of the deliveries begin that `send` sends, such as ``push.``; empty if it sends none."""
+    """The beginning of the types of the deliveries that `send` sends, such as ``push.``; empty if it sends none."""
 
     kinds: frozenset[str] | None = None
     """`on_change` is called only with changes that add such lines to the record, such as ``ended``; None: with each."""

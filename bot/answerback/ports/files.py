@@ -22,7 +22,7 @@ class StoredFile(NamedTuple):
 
 
 class FileReader(Protocol):
-    """How surfaces read files."""
+    """Reads files for surfaces."""
 
     async def get(self, file_id: str) -> StoredFile | None:
         """A file that is complete; None if there is none with this id."""

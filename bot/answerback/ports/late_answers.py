@@ -11,7 +11,7 @@ from answerback.core.ask import Ask
 
 
 class SeenState(IntEnum):
-    """How much an agent has seen of an ask's outcome."""
+    """The part of an ask's outcome that an agent has seen."""
 
     UNSEEN = 0
     LISTED = 1
@@ -67,4 +67,4 @@ class LateAnswerStore(Protocol):
         """
 
     async def get_seen_state(self, ask_id: str) -> SeenState:
-        """How much an agent has seen of an ask's outcome; `SeenState.SEEN` if nothing is owed."""
+        """Return the part of an ask's outcome that an agent has seen; `SeenState.SEEN` if nothing is owed."""

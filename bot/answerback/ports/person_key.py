@@ -103,7 +103,7 @@ def holder_of(key: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:
 
 
 def name_problem(name: str, surface: str) -> str | None:
-    """Why a name cannot be used on a surface, as half a sentence; None if it can."""
+    """Return why a name cannot be used on a surface, as half a sentence; None if it can."""
     if name in _RESERVED_NAMES:
         return "it is reserved"
     if not _NAME.fullmatch(name) or not name.isprintable():

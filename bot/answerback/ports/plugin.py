@@ -68,7 +68,8 @@ class SurfaceSettings(Table):
         return None
 
     def connection(self) -> str:
-        """How actions arrive, in a word or two for `answerback serve --check`; empty if there is no choice."""
+        """Return the way in which actions arrive, in a word or two for `answerback serve --check`; empty if there is no
+        choice."""
         return ""
 
 
@@ -164,7 +165,7 @@ class DoctorContext:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """How one prompt will look."""
+    """A prompt as it will look."""
 
     payload: JsonValue
     """The payload that is sent."""
@@ -234,7 +235,7 @@ class SurfacePlugin(ABC, Generic[S]):
         yield Finding(self.title)
 
     def preview(self, ask: Ask, labels: Labels) -> Preview | None:
-        """How the prompt of an ask will look; None if there is no preview."""
+        """Return the prompt of an ask as it will look; None if there is no preview."""
         return None
 
     def manifest(self) -> Manifest | None:

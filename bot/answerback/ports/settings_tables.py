@@ -72,7 +72,7 @@ class ExtensionTable(Table):
 
 
 class LimitSettings(Table):
-    """How much an agent may ask; 0 means no limit. Unset keys have the default."""
+    """The limits of an agent; 0 means no limit. Unset keys have the default."""
 
     asks_per_minute: Annotated[int, Field(ge=0, le=100_000)] | None = None
     open_asks: Annotated[int, Field(ge=0, le=100_000)] | None = None

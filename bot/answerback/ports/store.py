@@ -56,7 +56,7 @@ class Write(NamedTuple):
     grant: GrantChange | None = None
     """The change of a grant. Only a new ask uses one."""
     seen: SeenState | None = None
-    """How much its agent has seen, since the ask's ``collected_at``, of what is owed to it; None: as before."""
+    """The part that its agent has seen, since the ask's ``collected_at``, of what is owed to it; None: as before."""
     rows: tuple[NewRow, ...] = ()
     """The rows that extensions store with the change."""
     ask_rows: tuple[AskRow, ...] = ()
@@ -164,7 +164,8 @@ class Record(Protocol):
         """Add a line that does not belong to a change of an ask."""
 
     async def last_time(self) -> float | None:
-        """When the last line was written, or `Maintenance.note_time` noted a later time; None if there is neither."""
+        """Return the time of the last line, or the later one that `Maintenance.note_time` noted; None if there is
+        neither."""
 
 
 class Outbox(Protocol):
@@ -184,7 +185,7 @@ class Outbox(Protocol):
         """Release every delivery that the holder has claimed."""
 
     async def next_due(self, after: float = 0.0) -> float | None:
-        """When, after ``after``, the next pending delivery is due, or None."""
+        """Return the time at which the next pending delivery after ``after`` is due, or None."""
 
     async def save_results(
         self,
@@ -327,4 +328,5 @@ class Store(Protocol):
         """The number of asks by status, from counters, and of webhooks by state."""
 
     async def oldest_open(self) -> Mapping[str, float]:
-        """When the oldest open ask of each route began to wait, without what the clock was set back; "": no route."""
+        """Return when the oldest open ask of each route began to wait, without what the clock was set back; "": no
+        route."""

@@ -44,7 +44,7 @@ MINUTE: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class AskLimits:
-    """How much one agent may ask; 0: as much as it wants."""
+    """The limits of one agent; 0: no limit."""
 
     asks_per_minute: int = 0
     open_asks: int = 0

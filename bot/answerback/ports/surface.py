@@ -253,7 +253,7 @@ class Surface(Protocol):
         """
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Who may act at this place if no responders are named; if empty, the ask is refused."""
+        """Return who may act at this place if no responders are named; if empty, the ask is refused."""
 
     def destination_problem(self, destination: Destination) -> str | None:
         """None if the destination is well-formed for this surface, else one sentence that says what is wrong."""
@@ -322,6 +322,5 @@ class SupportsGroups(Protocol):
     """A surface that knows who is in which group. Without this, nobody is in any."""
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """Which of these groups (without the leading @) the person is in now: never from what was looked up before,
-        because it decides whether they may act.
-        """
+        """Return those of these groups (without the leading @) that the person is in now: never from an earlier lookup,
+        because they decide if the person may act."""

@@ -118,7 +118,7 @@ def account_of(person: Person) -> str:
 
 
 class WaitingRoom(NamedTuple):
-    """How many sign-ins may wait at the same time."""
+    """The number of sign-ins that may wait at the same time."""
 
     most: int
     most_each: int

@@ -19,7 +19,7 @@ from answerback.presentation.text_fitting import utf16_length
 from answerback_base.sanitize import as_json, one_line
 
 MAX_RECENT_ANSWERS: Final = 5
-"""How many answers are shown above an open question; on a phone, more would push it off the screen."""
+"""The number of answers shown above an open question; on a phone, more would push it off the screen."""
 MAX_RECENT_UNITS: Final = 800
 """Units that they may take in total."""
 

@@ -19,7 +19,7 @@ from answerback.presentation.text_fitting import shorten
 from answerback_base.sanitize import one_line
 
 MAX_NAMED: Final = 5
-"""How many people and groups a line names; the number of others follows."""
+"""The number of people and groups that a line names; the number of others follows."""
 MAX_LABEL_UNITS: Final = 300
 """Units of a configured label in such a line."""
 _NAMED_SURFACE: Final = "web"
@@ -43,7 +43,7 @@ def utc_time(at: float) -> str:
 
 
 class AttributionFormat(NamedTuple):
-    """How a surface formats the parts of such a line."""
+    """The functions with which a surface formats the parts of such a line."""
 
     text: Callable[[str], str]
     """Escapes a text."""

@@ -47,7 +47,7 @@ class BatchRow(NamedTuple, Generic[R]):
 
 @dataclass(frozen=True)
 class BatchRows(Generic[R]):
-    """How a surface lists permissions.
+    """The rows of a surface's list of permissions.
 
     Args:
         show: returns a whole context as the surface shows it in a row, or None if it does not fit.

@@ -34,7 +34,7 @@ from answerback.presentation.text_fitting import ELLIPSIS, shorten, utf16_length
 from answerback_base.sanitize import visible
 
 CODE_LINES: Final = 40
-"""How many lines of one code block a message shows; the 30 lines of an ordinary migration are shown in full."""
+"""Lines of one code block that a message shows; the 30 lines of an ordinary migration are shown in full."""
 
 
 class FittedBlocks(NamedTuple):

@@ -42,7 +42,7 @@ def join_texts(values: Mapping[str, object]) -> dict[int, str]:
 
 
 def _cut(text: str, limit: int, *, blanks_are_layout: bool) -> tuple[int, str]:
-    """Where to cut a text to leave at most ``limit`` units, and the line end to remove there."""
+    """Return the index at which to cut a text to leave at most ``limit`` units, and the line end to remove there."""
     most = count_fitting(text, limit)
     for at in range(most, most // 2, -1):
         beside = text[at - 1] + text[at + 1 : at + 2]

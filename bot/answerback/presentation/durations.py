@@ -1,4 +1,4 @@
-"""How long something took or is ago, in words. Pure."""
+"""Durations and times ago, in words. Pure."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class InputKind(Enum):
 
 
 class FormLimits(NamedTuple):
-    """How much a platform's inputs hold: in UTF-16 units, unless another unit is named."""
+    """The sizes of a platform's inputs: in UTF-16 units, unless another unit is named."""
 
     label: int = maxsize
     hint: int = maxsize
@@ -49,7 +49,7 @@ class FormLimits(NamedTuple):
     fields: int = maxsize
     """A schema of more fields is answered as JSON."""
     schema: int = 0
-    """How much of a schema is shown beside its JSON editor."""
+    """Units of a schema that are shown beside its JSON editor."""
     one_line: bool = False
     """True if labels and hints have one line."""
     has_constraints: bool = False

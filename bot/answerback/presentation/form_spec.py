@@ -43,7 +43,7 @@ from answerback_base import strict_json
 from answerback_base.sanitize import as_json, one_line, quoted
 
 _USES: Final = 10
-"""How many uses are suggested."""
+"""The number of uses that is suggested."""
 SELECTION_BUDGET: Final = 1_000
 """Units of the selected options that a form names above its text."""
 

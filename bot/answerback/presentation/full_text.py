@@ -18,7 +18,7 @@ from answerback.presentation.sent_call import sent_call_text
 
 
 class Kind(Enum):
-    """How a part is shown."""
+    """The form in which a part is shown."""
 
     TEXT = auto()
     TITLE = auto()

@@ -1,4 +1,4 @@
-"""How a platform writes a live message and how much it holds: what a chat says to have its messages planned. Pure."""
+"""The style of a platform's live messages, and their sizes: all that a chat says to have its messages planned. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SENTENCE_BUDGET: Final = 300
 
 
 class Markup(NamedTuple):
-    """How a platform marks up text. Nothing in a text that it is given becomes markup."""
+    """A platform's markup. Nothing in a text that it is given becomes markup."""
 
     people: AttributionFormat
-    """How lines about people are formatted."""
+    """The format of lines about people."""
     escape: Callable[[str], str]
     bold: Callable[[str], str]
     line: Callable[[str, int], tuple[str, bool]]
@@ -47,7 +47,7 @@ class ContextRenderer(Protocol):
 
 @dataclass(frozen=True)
 class MessageStyle:
-    """How a platform writes a live message, and how much it holds. Lengths are in units as the platform counts them."""
+    """The style of a platform's live messages, and their sizes. Lengths are in units as the platform counts them."""
 
     markup: Markup
     fitter: BlockFitter
@@ -55,12 +55,12 @@ class MessageStyle:
     budget: int
     """Units for all texts of a message."""
     header: TextBlock
-    """How the question's header is written, in front of its text."""
+    """The style of the question's header, in front of its text."""
     question: TextBlock
     selected: TextBlock
-    """How the options are named that are selected and not submitted yet."""
+    """The style of the names of options that are selected and not submitted yet."""
     prefill: TextBlock
-    """How a text is written that is sent unless it is changed."""
+    """The style of a text that is sent unless it is changed."""
     most_context: int | None = None
     """Units of a context; None: as many as there are."""
     most_asides: int = 1_200

@@ -25,7 +25,7 @@ the forty that a message may have: https://docs.discord.com/developers/component
 
 
 class OptionLimits(NamedTuple):
-    """How much text a platform's controls hold, in units."""
+    """The sizes of a platform's controls, in units."""
 
     button: int
     """A button's label, which no client truncates up to this length."""

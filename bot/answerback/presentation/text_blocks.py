@@ -20,7 +20,7 @@ class TextBlock(NamedTuple):
     most: int | None = None
     """Units that it may take; None: as many as there are."""
     style: str = ""
-    """How a platform marks it up, in the platform's own words."""
+    """The platform's markup of it, in the platform's own words."""
 
 
 class BlockFitter(NamedTuple):

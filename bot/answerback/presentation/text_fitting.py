@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ELLIPSIS: Final = "…"
 _LOOK_BACK: Final = 40
-"""How many characters a cut may move back to reach a space or the start of a grapheme cluster; at most half of them."""
+"""Characters that a cut may move back to reach a space or the start of a grapheme cluster; at most half of them."""
 
 
 def utf16_length(text: str) -> int:

@@ -21,9 +21,9 @@ from answerback.presentation.text_fitting import shorten
 from answerback_base.headline_text import fit
 
 MAX_NAMED_IN_NOTE: Final = 10
-"""How many responders or places a private note names."""
+"""The number of responders or places that a private note names."""
 MAX_OPEN_TO_ANYONE: Final = 100
-"""How many questions that are open to anyone are counted."""
+"""The number of questions open to anyone up to which they are counted."""
 _QUESTION_UNITS: Final = 300
 """Units of a question in a private note."""
 _RACE_SECONDS: Final = 10.0

@@ -180,7 +180,7 @@ class InquirySettings(Table):
 
 
 class RetentionSettings(Table):
-    """How long content is kept, in days or fractions of a day; by default, for ever."""
+    """The time for which content is kept, in days or fractions of a day; by default, for ever."""
 
     days: Days | None = None
     """The content of an ask is erased this many days after its end."""

@@ -106,7 +106,7 @@ def how_to_configure(surface: str) -> str:
 
 
 def _destination_problem(to: str | To, plugins: Plugins) -> str | None:
-    """Why nobody can be asked at a place; None if they can, once its surface is configured."""
+    """Return why nobody can be asked at a place; None if they can, once its surface is configured."""
     place = parse_destination(to, plugins.names)
     return place if isinstance(place, str) else plugins.broken.get(place.surface)
 

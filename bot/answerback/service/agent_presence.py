@@ -36,10 +36,10 @@ HANDOVER: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LeasePolicy:
-    """How long a caller counts as waiting for an ask."""
+    """The times for which a caller counts as waiting for an ask."""
 
     seconds: float
-    """How long what is stored about it is valid."""
+    """Seconds for which the stored lease is valid."""
     renewal: float
     """Seconds between two renewals while it waits."""
     notes_departure: bool
@@ -135,7 +135,7 @@ class AgentPresence:
     async def record_poll(self, ask: Ask) -> None:
         """Note that the agent has polled an ask.
 
-        It changes nothing once people were told that it moved on, or after its call was cut off.
+        It changes nothing once people were told that it has gone on, or after its call was cut off.
         """
         if not ask.attendance.unattended and ask.id not in self._cut_off:
             async with self.track_wait(ask):

@@ -18,7 +18,7 @@ from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import CARRIER, lease_until
 
 _DECIDED: Final = {Status.ANSWERED, Status.CANCELLED, Status.TURN_ENDED, Status.FAILED}
-"""How an approval ends with something to tell the host, other than that there is no decision."""
+"""The ends of an approval that tell the host something other than that there is no decision."""
 
 
 class ApprovalLeases:

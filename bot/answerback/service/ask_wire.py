@@ -152,7 +152,7 @@ class AskBody(TypedDict):
     ended_by: PersonBody | None
     source: Source | None
     gave_up: GaveUp | None
-    """How the host of an approval stopped waiting: it was told no, or what carried its prompt is gone."""
+    """The way in which the host of an approval stopped waiting: it was told no, or what carried its prompt is gone."""
     tried_again: TriedAgainBody | None
     """A person's message to the agent to try again after that."""
     collected_at: Timestamp | None

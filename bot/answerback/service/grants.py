@@ -25,7 +25,7 @@ from answerback.service.submission_plan import Plan
 from answerback.service.submission_request import Agent, Submission
 
 MAX_LISTED: Final = 1_000
-"""How many of the newest grants are looked through for those that can still be used."""
+"""The number of the newest grants that are looked through for those that can still be used."""
 CredentialOf = Callable[[Person], Awaitable[str | None]]
 """Returns what proves who a person is; empty if their platform does, None if nothing does any more."""
 

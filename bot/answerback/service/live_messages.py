@@ -28,7 +28,7 @@ _LATELY_SECONDS: Final = 7 * 86_400.0
 """Seconds for which an ask that ended while a bot was out of its channel is looked for once the bot is back."""
 _MAX_ENDED: Final = 100
 _MARGIN_SECONDS: Final = 3_600.0
-"""How much longer ago an ask may have ended by our clock: clocks differ, and messages are updated late."""
+"""Seconds longer ago that an ask may have ended by our clock: clocks differ, and messages are updated late."""
 
 
 class ShownAsks:

@@ -98,7 +98,7 @@ class Signals:
         self._surfaces = surfaces
         self._followers: dict[str, set[Follower]] = {}
         self.count = 0
-        """How many followers there are."""
+        """The number of followers."""
 
     def follow(self, what: str) -> Follower:
         """Create a follower of an ask, or of every ask of a surface."""

@@ -47,7 +47,7 @@ class ConfirmedByBody(PersonBody):
 
 @strict
 class ConfirmationsBody(TypedDict):
-    """How many people have to confirm the answers, and who has done so."""
+    """The number of people who have to confirm the answers, and who has done so."""
 
     due: int
     given: list[PersonBody]
@@ -92,7 +92,7 @@ class GrantOfferBody(TypedDict):
     minutes: int
     """For how long at most."""
     uses: int
-    """How many times at most."""
+    """The number of uses at most."""
 
 
 @strict

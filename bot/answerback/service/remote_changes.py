@@ -25,7 +25,7 @@ _POLL_SECONDS: Final = 5.0
 _NOTIFICATION_GRACE: Final = 0.5
 """Seconds that a notification may take; if it has not arrived by then, it was lost."""
 _MAX_IDS_PER_QUERY: Final = 5_000
-"""How many asks' revisions one query reads."""
+"""The number of asks whose revisions one query reads."""
 
 
 class RemoteChangeListener:
@@ -59,7 +59,7 @@ class RemoteChangeListener:
         self._lost = asyncio.Event()
         self._notified_at = time.monotonic()
         self.missed_count = 0
-        """How many waiters were woken by polling that a notification should have woken."""
+        """The number of waiters that polling woke and that a notification should have woken."""
 
     @property
     def seconds_since_notification(self) -> float:

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 JOINABLE_SECONDS: Final = 600.0
 """Seconds after the last wait in which a call without a conversation counts as a repeat."""
 _ANSWERED: Final = frozenset({Status.ANSWERED, Status.CANCELLED, Status.TURN_ENDED})
-"""How people end asks."""
+"""The statuses of asks that people ended."""
 
 
 class _Latest(BaseModel):

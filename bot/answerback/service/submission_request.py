@@ -228,7 +228,7 @@ class Submission(_StrictModel):
 
 
 class ConfirmationTable(_StrictModel):
-    """How many other people have to confirm the answers, and who may; without a list, the responders."""
+    """The number of other people who have to confirm the answers, and who may; without a list, the responders."""
 
     count: Annotated[int, Field(strict=True, ge=1, le=MAX_CONFIRMATIONS)] = 1
     confirmers: Annotated[tuple[Name, ...] | None, Field(alias="from", min_length=1)] = None
@@ -267,7 +267,7 @@ class Route(_StrictModel):
     context_format: ContextFormat = "markdown"
     escalate: RouteEscalation | None = None
     confirmations: RouteConfirmations | None = None
-    """How many other people have to confirm the answers, and who may."""
+    """The number of other people who have to confirm the answers, and who may."""
     requester: Literal["may_confirm"] | None = None
     """True if the person on whose behalf the agent asks may confirm."""
     grants: GrantRule | None = None
@@ -343,7 +343,7 @@ class Agent:
     """The person in the directory on whose behalf it asks."""
 
     limits: AskLimits = NO_LIMITS
-    """How much it may ask."""
+    """The limits of what it asks."""
 
     @property
     def display_name(self) -> str:

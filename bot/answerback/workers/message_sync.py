@@ -57,7 +57,7 @@ _SUSPEND_SECONDS: Final = 600.0
 
 
 class SyncPace(NamedTuple):
-    """How many messages are shown at once, and the pauses in seconds."""
+    """The number of messages that are shown at once, and the pauses in seconds."""
 
     concurrent: int = 32
     show_timeout: float = 45.0
@@ -80,7 +80,7 @@ class MessageSync:
     call_later: CallLater | None = field(default=None, kw_only=True)
     """Sets the timers; by default, that of the event loop."""
     show_counts: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
-    """How often showing ended in which way, by surface: for the metrics."""
+    """Times that showing ended in each way, by surface: for the metrics."""
     _suspended: dict[str, float] = field(default_factory=dict)
     _updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = field(default_factory=dict)
     """The messages that are being updated by other means, for as long as this waits for it."""
@@ -122,7 +122,7 @@ class MessageSync:
 
     @property
     def pending_count(self) -> int:
-        """How many asks are waiting here to be shown, or are being shown."""
+        """The number of asks that are waiting here to be shown, or are being shown."""
         return len(self._queues)
 
     def on_remote_change(self, ask_id: str) -> None:

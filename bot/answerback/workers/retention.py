@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 _DAY: Final = 86_400.0
 _BATCH: Final = 50
-"""How many asks are listed at a time; each is erased in a separate transaction."""
+"""The number of asks that are listed at a time; each is erased in a separate transaction."""
 
 
 @dataclass
@@ -25,9 +25,10 @@ class RetentionPolicy:
 
     service: Service
     days: float | None
-    """How long the contents of an ask are kept after its end, and webhooks after their last attempt; None: for ever."""
+    """Days for which the contents of an ask are kept after its end, and webhooks after their last attempt; None: for
+    ever."""
     audit_days: float | None
-    """How long lines about refused calls are kept; None: for ever."""
+    """Days for which lines about refused calls are kept; None: for ever."""
     tables: Sequence[RowTable] = ()
     """Those of extensions, which say how long their rows are kept."""
     _unreadable: set[str] = field(default_factory=set)

@@ -60,7 +60,7 @@ class Scheduler:
     message_sync: MessageSync
     inquiry: Inquiry | None = None
     retention: RetentionPolicy | None = None
-    """How long the contents of asks are kept; None: for ever."""
+    """The times for which the contents of asks are kept; None: for ever."""
     reminder_timeout: float = 45.0
     """Seconds until a reminder that hangs is abandoned and retried."""
     _sleeping_until: float | None = None
@@ -76,7 +76,7 @@ class Scheduler:
     """When to retry an ask that cannot be read."""
     _crashes: Crashes = field(default_factory=Crashes)
     _set_backs: list[tuple[float, float]] = field(default_factory=list)
-    """How far the clock was set back, and when: steps that the store does not know of yet."""
+    """The steps by which the clock was set back, and when, that the store does not know of yet."""
     _next_deadline: float | None = None
     """The next deadline of asks in progress or postponed: the store knows only the one that was due first."""
 
@@ -372,5 +372,5 @@ def _slow_work_of(ask: Ask) -> Work:
 
 
 def _escalates_at(ask: Ask) -> float | None:
-    """When an ask escalates; None: never, or not while no person has to answer it."""
+    """Return when an ask escalates; None: never, or not while no person has to answer it."""
     return None if ask.schedule.inquiring else ask.escalates_at

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 _SECONDS: Final = 5.0
-"""How long git may take."""
+"""Seconds that git may take."""
 _DIGITS: Final = 12
 """Digits of a commit that are shown."""
 

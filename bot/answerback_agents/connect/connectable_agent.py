@@ -30,7 +30,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConnection:
-    """How an agent reaches the service."""
+    """The way in which an agent reaches the service."""
 
     url: str = DEFAULT_URL
     token_env: str | None = None

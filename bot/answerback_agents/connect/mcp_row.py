@@ -20,7 +20,7 @@ from answerback_agents.connect.settings_entries import NAME, Entry, Format, Json
 TOOL_TIMEOUT: Final = 3_600
 """Seconds that a call of the MCP tools may take; the tools return earlier on their own."""
 _Token = Callable[[str], Json]
-"""How an agent is told which environment variable has the token."""
+"""Tells an agent, in its configuration, which environment variable has the token."""
 
 
 def header(syntax: str) -> _Token:

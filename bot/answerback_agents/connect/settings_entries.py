@@ -165,7 +165,7 @@ def without_entry(data: Json, entry: Entry, original: Json) -> object:
 
 
 def restorations(data: Json, original: Json, entry: Entry) -> list[tuple[Place, Place | None]]:
-    """Where a content has what is Answerback's, and for each the place of what the original has instead.
+    """Return the places of Answerback's values in a content, each with the place of the original's value for it.
 
     Where a person has since added a handler of their own to a group, or removed one, only Answerback's handler counts.
     """
@@ -204,7 +204,7 @@ def checked_edit(form: Format, new: str, wanted: object, entry: Entry, by_hand: 
 
 
 def places(data: object, entry: Entry) -> Iterator[Place]:
-    """Where a content has what is Answerback's, as keys and indexes."""
+    """Yield the places of Answerback's values in a content, as keys and indexes."""
     if isinstance(entry, Setting):
         if value_at(data, entry.path) is not None:
             yield entry.path

@@ -201,7 +201,7 @@ def _find_array(text: str, path: Path) -> _Array | None:
 
 
 def _split_array(text: str, start: int, end: int) -> tuple[int, list[tuple[int, int]]]:
-    """Where the value of a key begins after its bracket, and the spans of the tables and arrays in it."""
+    """Return the index after the bracket of a key's value, and the spans of the tables and arrays in it."""
     depth, opens, begins = 0, start, start
     items: list[tuple[int, int]] = []
     for found in _STRINGS.finditer(text, start, end):

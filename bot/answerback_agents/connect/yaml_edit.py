@@ -118,7 +118,8 @@ def _members(text: str, node: yaml.Node | None) -> dict[str, _Member]:
 
 
 def _ends(text: str, *nodes: yaml.Node) -> Iterator[int]:
-    """Where parts of nodes end: an indented mapping or list reaches to what follows it, with comments in between."""
+    """Yield the ends of the parts of nodes: an indented mapping or list reaches to the next part, with comments in
+    between."""
     for node in nodes:
         if isinstance(node, yaml.ScalarNode) or _is_flow(node):
             yield len(text[: node.end_mark.index].rstrip())
@@ -138,7 +139,7 @@ def _indent(text: str, at: int) -> str:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Where the line after a position ends, with its line break."""
+    """Return the end of the line after a position, with its line break."""
     found = _REST_OF_LINE.match(text, at)
     assert found is not None
     return found.end()

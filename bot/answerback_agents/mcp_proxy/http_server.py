@@ -28,7 +28,8 @@ _MAX_RECONNECTS: Final = 5
 _RECONNECT_PAUSE: Final = 1.0
 _MAX_PAUSE: Final = 60.0
 _FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
-"""How an exchange fails; by a ValueError if a header would have what none can, such as a line end in a version."""
+"""The errors of an exchange that fails: a ValueError if a header would have what none can, such as a line end in a
+version."""
 
 
 class ServerError(Exception):

@@ -32,7 +32,7 @@ def adds_context(event: Json, answer: Json) -> bool:
 
 
 class HostAnswers(NamedTuple):
-    """How a host is answered."""
+    """The answers that a host takes."""
 
     denial: Callable[[Json, str], Json | None]
     """Builds the answer that refuses what an event is about, with the reason; None if the event decides nothing."""

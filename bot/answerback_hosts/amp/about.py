@@ -1,4 +1,4 @@
-"""How Amp is named, and recognised."""
+"""The names of Amp, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Antigravity CLI is named, and recognised."""
+"""The names of Antigravity CLI, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Auggie is named, and recognised."""
+"""The names of Auggie, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Claude Code is named, and recognised."""
+"""The names of Claude Code, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

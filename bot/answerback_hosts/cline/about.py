@@ -1,4 +1,4 @@
-"""How Cline is named, and recognised."""
+"""The names of Cline, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

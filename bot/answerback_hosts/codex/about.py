@@ -1,4 +1,4 @@
-"""How Codex is named, and recognised."""
+"""The names of Codex, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

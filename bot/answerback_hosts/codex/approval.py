@@ -184,7 +184,7 @@ def _read_file_change(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 # --- tools of MCP servers -------------------------------------------------------------------------
 
 _PERSIST: Final = {"session": "Allow tool this session", "always": "Always allow this tool"}
-"""How long Codex remembers an approval, as far as it offers that."""
+"""The options of Codex that are remembered, by how long: as far as it offers them."""
 
 
 _ELICITATION_FIELDS: Final = (

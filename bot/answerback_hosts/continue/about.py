@@ -1,4 +1,4 @@
-"""How Continue is named, and recognised."""
+"""The names of Continue, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

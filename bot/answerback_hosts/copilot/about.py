@@ -1,4 +1,4 @@
-"""How Copilot CLI is named, and recognised."""
+"""The names of Copilot CLI, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

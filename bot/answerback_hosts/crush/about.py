@@ -1,4 +1,4 @@
-"""How Crush is named, and recognised."""
+"""The names of Crush, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Cursor is named, and recognised."""
+"""The names of Cursor, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

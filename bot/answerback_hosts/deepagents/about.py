@@ -1,4 +1,4 @@
-"""How Deep Agents is named, and recognised."""
+"""The names of Deep Agents, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

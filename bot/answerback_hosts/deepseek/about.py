@@ -1,4 +1,4 @@
-"""How DeepSeek Harness is named, and recognised."""
+"""The names of DeepSeek Harness, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Factory Droid is named, and recognised."""
+"""The names of Factory Droid, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Gemini CLI is named, and recognised."""
+"""The names of Gemini CLI, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

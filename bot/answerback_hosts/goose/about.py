@@ -1,4 +1,4 @@
-"""How Goose is named, and recognised."""
+"""The names of Goose, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

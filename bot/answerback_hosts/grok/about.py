@@ -1,4 +1,4 @@
-"""How Grok is named, and recognised."""
+"""The names of Grok, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Hermes is named, and recognised."""
+"""The names of Hermes, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How JetBrains Junie is named, and recognised."""
+"""The names of JetBrains Junie, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

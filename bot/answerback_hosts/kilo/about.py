@@ -1,4 +1,4 @@
-"""How Kilo is named, and recognised."""
+"""The names of Kilo, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Kimi Code is named, and recognised."""
+"""The names of Kimi Code, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

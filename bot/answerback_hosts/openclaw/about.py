@@ -1,4 +1,4 @@
-"""How OpenClaw is named, and recognised."""
+"""The names of OpenClaw, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

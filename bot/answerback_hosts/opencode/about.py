@@ -1,4 +1,4 @@
-"""How opencode is named, and recognised."""
+"""The names of opencode, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

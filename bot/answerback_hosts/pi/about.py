@@ -1,4 +1,4 @@
-"""How pi is named, and recognised."""
+"""The names of pi, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Qwen Code is named, and recognised."""
+"""The names of Qwen Code, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

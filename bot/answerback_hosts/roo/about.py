@@ -1,4 +1,4 @@
-"""How Roo Code is named, and recognised."""
+"""The names of Roo Code, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Mistral Vibe is named, and recognised."""
+"""The names of Mistral Vibe, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

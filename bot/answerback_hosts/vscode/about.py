@@ -1,4 +1,4 @@
-"""How Visual Studio Code is named, and recognised."""
+"""The names of Visual Studio Code, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Zed is named, and recognised."""
+"""The names of Zed, and the signs by which it is recognised."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Batch:
         """True if something other than steps may have added lines, so that line numbers have to be read again."""
         self._entries: list[rows.Row] = []
         self._newly_seen: list[rows.Row] = []
-        """How much agents have seen: the ask's id, the state and the time."""
+        """The outcomes that agents have seen: the ask's id, the state and the time."""
 
     def begin(self, db: sqlite3.Connection, changes: Sequence[ChangeJob[Any]]) -> None:
         """Read what changes will need, and forget the previous ones."""

@@ -1,4 +1,4 @@
-"""How a statement gets its values."""
+"""Give a statement its values."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from answerback_base.sanitize import one_line, visible
 
 
 def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
-    """Who may answer (by name if the id is a name) and until when; empty if there is nothing to say."""
+    """Return who may answer (by name if the id is a name) and until when; empty if there is nothing to say."""
     prompt = ask["prompt"]
     confirming = isinstance(prompt, dict) and prompt["kind"] == "confirmation"
     listed = None if confirming else ask["responders"]
@@ -61,7 +61,7 @@ def title(ask: Mapping[str, JsonValue], prompt: Mapping[str, JsonValue], labels:
 
 
 def confirmations(prompt: Mapping[str, JsonValue], labels: Labels) -> list[str]:
-    """How many people have to confirm yet, and who has."""
+    """Return the lines that say how many people have to confirm yet, and who has."""
     value = prompt["confirmations"]
     state = value if isinstance(value, dict) else {}
     people = get_dicts(state, "given")
@@ -72,7 +72,7 @@ def confirmations(prompt: Mapping[str, JsonValue], labels: Labels) -> list[str]:
 
 
 def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:
-    """Who gave an answer and when; empty if no person did."""
+    """Return who gave an answer and when; empty if no person did."""
     by, at = line["by"], line["at"]
     if not isinstance(by, dict):
         return ""

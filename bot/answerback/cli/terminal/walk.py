@@ -38,7 +38,7 @@ from answerback_client import Ask, AsyncClient, InvalidCallError, StaleError, Un
 _MAX_OFFERED: Final = 20
 """The number of open asks that are offered; others have to be named on the command line."""
 _USES: Final = (1, 5, 10, 20, 50)
-"""How many times the same may be allowed again."""
+"""The numbers of uses that a grant may have."""
 
 
 def run(

@@ -165,7 +165,7 @@ class ApprovalRequest:
 
 
 class Variant(NamedTuple):
-    """How to read one host's requests and render its results."""
+    """The functions that read one host's requests and render its results."""
 
     read: Callable[[ArgumentNode], Iterable[ApprovalRequest]]
     """Reads the approval requests of a call and records problems."""

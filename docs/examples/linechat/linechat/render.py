@@ -38,7 +38,7 @@ def _time(at: float) -> str:
 
 
 MARKS = AttributionFormat(text=str, responder=str, person=wording.display_name, time=_time)
-"""How lines about people are formatted. People state their own names when they join, so an id is a name here."""
+"""The format of lines about people. People state their own names when they join, so an id is a name here."""
 
 
 def message(view: View, labels: Labels) -> dict[str, JsonValue]:
