@@ -209,7 +209,7 @@ def nothing_of_ours_blocks_the_loop() -> Iterator[None]:
         return file.startswith(ours) and not file.startswith(tests_of_ours)
 
     def nobody_of_ours(*_: object, **__: object) -> bool:
-        """Whether no function on the stack is ours: BlockBuster's own search takes thirty times as long."""
+        """Return True if no function on the stack is ours: BlockBuster's own search takes thirty times as long."""
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             if is_ours(frame.f_code.co_filename):

@@ -22,7 +22,7 @@ class Proxy:
         self.cut_before_request = False
         """Drop the client's next bytes, and the connection with them."""
         self.refusing = False
-        """Whether new connections are cut immediately, as if the server could not be reached."""
+        """True if new connections are cut immediately, as if the server could not be reached."""
 
     def cut(self) -> None:
         """Cut every connection."""

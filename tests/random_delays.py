@@ -23,13 +23,13 @@ import pytest
 Ts = TypeVarTuple("Ts")
 
 _THREAD: Final = (0.3, 0.03)
-"""How often a thread's result is delayed, and for how many seconds at most."""
+"""The share of a thread's results that are delayed, and for how many seconds at most."""
 _STATEMENT: Final = (0.05, 0.03)
 """The same for an SQL statement before it runs."""
 _LOOP: Final = (0.01, 0.2)
 """The same for everything that an event loop does."""
 _WITHHELD: Final = 0.1
-"""How often a socket that is ready is handled only after the others, or after all that they cause."""
+"""The share of sockets that are ready and handled only after the others, or after all that they cause."""
 _random: Final = random.Random()
 
 

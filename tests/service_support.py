@@ -101,9 +101,9 @@ class FakeSurface:
         self.name = name
         self.messages: dict[str, Ask] = {}
         self.copies: dict[str, Ask] = {}
-        """What was shown last to people who may confirm, by their ids."""
+        """The asks shown last to people who may confirm, by their ids."""
         self.unreachable: dict[str, list[Exception]] = {}
-        """What shows to a person raise, by their id, in order."""
+        """The errors that showing to a person raises, by their id, in order."""
         self.shows = 0
         self.posts = 0
         self.reminders: list[tuple[str, int]] = []

@@ -46,14 +46,15 @@ class ReplicasContract(
     OutagesContract,  # at the end for the reason that `SurfaceContract` gives
     GapsContract,
 ):
-    """What could depend on the store, on the number of services, or on the mode in which people's actions arrive.
+    """The tests that could depend on the store, on the number of services, or on the mode in which people's actions
+    arrive.
 
     The rest of `SurfaceContract` is about what is shown, which is the same in each mode. Of the tests here, those about
     what arrives late, at the same moment, or while a service is down run in each mode, the others in one.
     """
 
     modes: ClassVar[tuple[str, ...]]
-    """How people's actions arrive."""
+    """The modes in which people's actions arrive."""
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize as `parametrize_stage` does."""

@@ -72,7 +72,8 @@ class Service:
             return found
 
     async def has_waiter(self) -> bool:
-        """Whether a call waits for an ask right now. That its agent counts as waiting begins and ends with a delay."""
+        """Return True if a call waits for an ask right now. That its agent counts as waiting begins and ends with a
+        delay."""
         async with self._http.get(f"{self.url}/metrics", headers=bearer(self._folder)) as response:
             return "answerback_waiters 1.0" in (await response.text()).splitlines()
 

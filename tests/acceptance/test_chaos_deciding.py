@@ -24,7 +24,7 @@ from tests.postgres import STORES, database_of
 KILLS: Final = max(4, int(os.environ.get("CHAOS_ROUNDS", "4")) // 4)
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
 FORMS: Final = 6
-"""How many forms are open at once."""
+"""The number of forms that are open at once."""
 
 
 async def kill_and_start(served: Town, chance: random.Random) -> None:

@@ -31,7 +31,7 @@ FORM = {
 
 @dataclass
 class Known:
-    """What a client knows of one ask: what was acknowledged, and what it had sent when the connection was cut."""
+    """A client's knowledge of one ask: what was acknowledged, and what it had sent when the connection was cut."""
 
     key: str
     id: str | None = None

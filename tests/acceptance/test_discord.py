@@ -30,7 +30,7 @@ QUESTIONS: list[dict[str, Any]] = [
 ]
 KILLS = 4
 RUNS = [("gateway", "sqlite"), ("http", "sqlite"), ("gateway", "postgresql")]
-"""How clicks come in, and where asks are stored."""
+"""The ways in which clicks come in, each with a store."""
 
 
 @dataclass

@@ -28,7 +28,7 @@ PEOPLE: Final = 200
 AT_ONCE: Final = 10
 """People who are busy at the same time."""
 SECONDS: Final = 240.0
-"""What all of it may take on a busy machine; on an idle one it takes a tenth of that."""
+"""Seconds that all of it may take on a busy machine; on an idle one it takes a tenth of that."""
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 _CLIENT: Final = {"client_id": "answerback"}
 _CHANNEL, _GROUP = "C0123456", "S0ENGINEER"

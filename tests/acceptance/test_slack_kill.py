@@ -27,9 +27,9 @@ LABELS = Labels()
 CHANNEL = "C0OPS"
 QUESTIONS = 9
 RUNS = [("socket", "sqlite"), ("http", "sqlite"), ("http", "postgresql")]
-"""How clicks come in, and where asks are stored."""
+"""The ways in which clicks come in, each with a store."""
 CHANCES = 2
-"""How many times the process is killed around a click, at a random moment."""
+"""Times that the process is killed around a click, at a random moment."""
 
 
 @dataclass

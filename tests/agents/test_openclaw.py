@@ -104,7 +104,7 @@ async def gateway(home: Home, port: int) -> AsyncIterator[Process]:
 
 
 async def is_ready(http: aiohttp.ClientSession, port: int) -> bool:
-    """Whether a gateway has started."""
+    """Return True if a gateway has started."""
     try:
         async with http.get(f"http://127.0.0.1:{port}/readyz") as response:
             return response.ok

@@ -37,7 +37,7 @@ class Program:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What keeps it from looking for models and newer versions."""
+        """The variables that keep it from looking for models and newer versions."""
         prefix = f"{self.name.upper()}_DISABLE"
         return {f"{prefix}_MODELS_FETCH": "true", f"{prefix}_AUTOUPDATE": "true"}
 

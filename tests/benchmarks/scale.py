@@ -1,4 +1,4 @@
-"""Whether anything takes longer when a database holds very many asks, a tenth of them open.
+"""Measure if anything takes longer when a database holds very many asks, a tenth of them open.
 
 Run as ``python -m tests.benchmarks.scale [ASKS …]`` (default: 100,000, and with ``BENCH_MILLION=1`` a million), on both
 stores. Two asks are stored as a service does it, one open and one answered, and then copied by SQL. What is compared
@@ -44,7 +44,7 @@ from tests.postgres import store_at
 FEW: Final = 1_000
 STORES: Final = os.environ.get("BENCH_STORES", "sqlite,postgresql").split(",")
 TIMES: Final = 40
-"""How often each operation is timed."""
+"""Times that each operation is timed."""
 _ROWS: Final = 500
 """Rows that an export reads, and asks that are erased, in a round."""
 _CACHE_KB: Final = 500_000

@@ -160,7 +160,7 @@ def _delivery(number: int, n: int) -> str:
 
 
 async def forms_of_200_kb(directory: Path, report: Report) -> None:
-    """Whether caching parsed requests pays off: changes of asks with large forms, with and without the cache."""
+    """Measure if caching parsed requests pays off: changes of asks with large forms, with and without the cache."""
     store = SqliteStore(directory / "big.db")
     await store.open()
     await fill(store, 10, BIG_FORM)

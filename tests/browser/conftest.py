@@ -26,7 +26,7 @@ EXPECTED = (
     "Failed to load resource: the server responded with a status of 4",
     "Failed to load resource: net::ERR_",
 )
-"""What Chromium logs for every page with an error status, and for requests that reach nothing."""
+"""The lines that Chromium logs for every page with an error status, and for requests that reach nothing."""
 
 expect.set_options(timeout=30_000)  # as long as other steps may take: a busy machine is slow
 

@@ -58,13 +58,13 @@ CONTROLS: Final = """Array.from(document.querySelectorAll(
     .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.closest("[inert]")
         && !each.matches("input[type=radio], .comment-on[tabindex='-1']")
         && (!document.querySelector("dialog[open]") || each.closest("dialog")))"""
-"""What can be reached by Tab; arrow keys move between radio buttons, and between the lines of a plan."""
+"""The controls that Tab reaches; arrow keys move between radio buttons, and between the lines of a plan."""
 HAS_VISIBLE_FOCUS: Final = """(() => {
     const on = document.activeElement;
     if (on.matches("body, [tabindex='-1']") || !on.matches(":focus-visible")) return true;
     return [on, on.closest(".option")].some((each) => each && getComputedStyle(each).outlineStyle !== "none");
 })()"""
-"""Whether the focused control, or its option, is outlined; what only scripts focus is no control."""
+"""True if the focused control, or its option, is outlined; an element that only scripts focus is no control."""
 State = Callable[[Page, Site], Awaitable[None]]
 
 

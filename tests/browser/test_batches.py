@@ -32,7 +32,7 @@ def box(page: Page, ask: Ask) -> Any:
 
 
 async def shown_texts(page: Page) -> list[str]:
-    """What stands on the page for a screen reader, also what the style sheet adds."""
+    """Return the texts of the page for a screen reader, also those that the style sheet adds."""
     commands = await page.context.new_cdp_session(page)
     nodes = (await commands.send("Accessibility.getFullAXTree"))["nodes"]
     return [node["name"]["value"] for node in nodes if node["role"]["value"] == "StaticText"]

@@ -38,7 +38,7 @@ def _beginning(code: CodeType) -> int:
 
 
 def _starts(frame: FrameType) -> bool:
-    """Whether a function begins, rather than a coroutine resuming after an await."""
+    """Return True if a function begins, rather than a coroutine resuming after an await."""
     return frame.f_lasti <= _beginning(frame.f_code)
 
 
@@ -52,7 +52,7 @@ class Counter:
     shown: Counts = field(default_factory=dict)
     """The files, and the calls of the project's own functions, up to the commit that notes what people see."""
     calls: dict[str, int] = field(default_factory=dict)
-    """How often each function was called, to explain a difference."""
+    """The number of calls of each function, to explain a difference."""
     _running: bool = False
     _wrote: bool = False
     _own_calls: int = 0

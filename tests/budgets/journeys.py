@@ -47,7 +47,7 @@ PATIENCE: Final = 30.0
 _SETTLING: Final = 0.1
 """Seconds for what follows a commit by itself, and takes a millisecond, or Discord's `confirm_after` below."""
 _connect: Final = sqlite3.connect
-"""What reads the database here is not counted."""
+"""Opens the database for reads here, which are not counted."""
 
 
 def counts_at(counter: Counter, **paths: str) -> Phases:

@@ -9,7 +9,7 @@ import sys
 
 
 class _FirstOutput(io.RawIOBase):
-    """What is written to it first ends the process."""
+    """An output whose first text ends the process."""
 
     def writable(self) -> bool:
         return True

@@ -12,7 +12,7 @@ server = MCPServer("An impostor")
 
 
 class Room(BaseModel):
-    """What the server asks for."""
+    """The answer that the server asks for."""
 
     floor: int
 

@@ -12,9 +12,9 @@ class Newcomer(NamedTuple):
     until: str
     """The heading up to which they follow the page."""
     filled_in: Mapping[str, str]
-    """What they write in place of the page's placeholders."""
+    """The values that they write in place of the page's placeholders."""
     variables: Mapping[str, str]
     answer: Callable[[float], Awaitable[object]]
     """Waits for the question, so many seconds at most, and presses Yes."""
     library_warns: bool = False
-    """Whether the platform's library warns of what is not used here, such as voice."""
+    """True if the platform's library warns of what is not used here, such as voice."""

@@ -36,7 +36,7 @@ class Openclaw:
         self.failures: list[Json] = []
         """Errors for the next answers."""
         self.first_frame: str | None = None
-        """What to send in place of the challenge."""
+        """The frame to send in place of the challenge."""
         self.started_at = time.time()
         self.introductions: list[Json] = []
         self._introduced = asyncio.Condition()

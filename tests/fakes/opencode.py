@@ -23,7 +23,7 @@ class Opencode:
         self.url = f"http://127.0.0.1:{self._port}"
         self.pending: dict[str, dict[str, Json]] = {"question": {}, "permission": {}}
         self.has_v2 = False
-        """Whether its requests are those of the second version."""
+        """True if its requests are those of the second version."""
         self.received: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         """The path with its query, and the body, of every answer, prompt and abort that was accepted."""
         self.refused: list[str] = []
@@ -35,7 +35,7 @@ class Opencode:
         self.folder: str | None = "/srv/shop"
         """The folder of every session."""
         self.failing_folders = 0
-        """How often the server is still to fail when it is asked for the folder: first broken, then with no JSON."""
+        """Times that the server is still to fail when it is asked for the folder: first broken, then with no JSON."""
         self.listed = asyncio.Event()
         """Set once a client has listed the sessions."""
         self.failing = 0

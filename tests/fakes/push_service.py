@@ -32,7 +32,7 @@ class PushBrowser:
 
     @property
     def form(self) -> dict[str, str]:
-        """What the page's script sends to subscribe it."""
+        """The form that the page's script sends to subscribe it."""
         point = self.private.public_key().public_bytes(
             Encoding.X962, PublicFormat.UncompressedPoint
         )

@@ -117,7 +117,7 @@ def definitions(source: Mapping[str, Any], release: Release) -> dict[str, list[s
 
 
 def differences(host: str, recorded: Json, found: Json) -> Iterator[str]:
-    """What moved in a host, a line each."""
+    """Yield the changes of a host, a line each."""
     if recorded.get("version") != found["version"]:
         yield f"{host}: {recorded.get('version', 'new here')} → {found['version']}"
     before = recorded.get("definitions", {})

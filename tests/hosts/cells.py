@@ -21,7 +21,7 @@ class Host(NamedTuple):
     cannot: Mapping[Kind, str]
     """Why there is no such prompt; every other kind is run."""
     takes_edited: bool = False
-    """Whether it takes a call or a plan as people have changed it, which is run then."""
+    """True if it takes a call or a plan as people have changed it, which is run then."""
 
     @property
     def version(self) -> str:

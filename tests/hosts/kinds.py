@@ -82,11 +82,11 @@ class Deed:
 
     @property
     def text(self) -> str:
-        """What is written."""
+        """The text that is written."""
         return f"content of {self.name}"
 
     def shown(self) -> tuple[str, ...]:
-        """What people must have seen before they decide."""
+        """Return the texts that people must have seen before they decide."""
         match self.kind:
             case Kind.SHELL:
                 return (self.command,)
@@ -102,7 +102,7 @@ class Deed:
                 return (str(self.file), self.text)
 
     def is_done(self, model: Model) -> bool:
-        """Whether it happened."""
+        """Return True if it happened."""
         match self.kind:
             case Kind.SHELL:
                 return self.file.exists()

@@ -48,7 +48,7 @@ async def test_claude_code_goes_on_with_the_plan_as_it_was_edited(
 
 
 async def answers(service: Served, ask: Ask) -> list[Any]:
-    """What the record has of the answers."""
+    """Return the answers in the record."""
     url, token = f"{service.url}/v1/asks/{ask.id}/record", service.people_token
     headers = {"Authorization": f"Bearer {token}"}
     async with ClientSession() as http, http.get(url, headers=headers) as response:

@@ -95,7 +95,7 @@ def option(ask: Ask, kind: str) -> str:
 
 
 def read(ask: Ask) -> str:
-    """What people read before they decide."""
+    """Return the text that people read before they decide."""
     assert ask.prompt is not None
     return f"{ask.json['headline']}\n{ask.prompt['text']}\n{ask.prompt['context']}"
 
@@ -230,7 +230,7 @@ PLAN = "# Plan\n\n1. Move the table\n2. Drop the old one\n"
 
 
 def named(request: Json, expression: str) -> str:
-    """What the host's instructions name."""
+    """Return the tool that the host's instructions name."""
     found = re.search(expression, json.dumps(request))
     assert found, expression
     return found[0]
@@ -252,7 +252,7 @@ PLANS: dict[str, tuple[Scripted, ...]] = {
     "Kimi Code": (write_kimis_plan, Calls("ExitPlanMode", {})),
     "Qwen Code": (Calls("exit_plan_mode", {"plan": PLAN}),),
 }
-"""How each host presents a plan."""
+"""The calls by which each host presents a plan."""
 
 
 async def test_people_keep_it_planning_and_then_approve(

@@ -169,7 +169,7 @@ PREFIXES: Final[Mapping[str, str]] = {
     "Copilot CLI": "shop-",
     "Codex": "mcp__shop/",
 }
-"""What stands before the names of an MCP server's tools."""
+"""The texts before the names of an MCP server's tools."""
 LABELS: Final = ("port 8080", "port 8443")
 """The options of the question."""
 
@@ -191,4 +191,4 @@ QUESTIONS: Final[Mapping[str, Callable[[], Calls]]] = {
     "Qwen Code": _asks("ask_user_question", multiSelect=False),
     "Kimi Code": _asks("AskUserQuestion", multi_select=False),
 }
-"""How each host's own tool asks its user."""
+"""The calls by which each host's own tool asks its user."""

@@ -50,7 +50,7 @@ def _unpacked(call: ast.Call) -> Iterator[ast.Starred]:
 
 
 def _is_packed(value: ast.expr) -> bool:
-    """Whether it is a tuple or list whose parts are all written out."""
+    """Return True if it is a tuple or list whose parts are all written out."""
     return isinstance(value, ast.Tuple | ast.List) and not any(
         isinstance(each, ast.Starred) for each in value.elts
     )

@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
 PUBLIC: Final = ("bot/answerback/ports/", "bot/answerback_testing/", "bot/answerback_client/")
-"""What others call: the interface and the test suites for plug-ins, and the client."""
+"""The parts that others call: the interface and the test suites for plug-ins, and the client."""
 ENTRY_POINTS: Final = frozenset(
     re.findall(r'^\w+ = "[\w.]+:(\w+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
 )
-"""What `pyproject.toml` names."""
+"""The names in the entry points of `pyproject.toml`."""
 _OWN_METHODS_ONLY: Final = frozenset(
     {
         "BaseModel",

@@ -35,13 +35,14 @@ def test_every_docstring_says_something(folder: str) -> None:
     )
 
 
-@pytest.mark.parametrize("folder", [*SOURCE_FOLDERS, "docs"])
+@pytest.mark.parametrize("folder", [*SOURCE_FOLDERS, "docs", "tests"])
 def test_no_docstring_begins_with_half_a_sentence(folder: str) -> None:
     riddles = [
         f"{path.relative_to(ROOT)}:{number} {text.splitlines()[0]}"
         for path in sources(folder)
         for number, text in docstrings(tree(path))
-        if _RIDDLE.match(text)
+        # A file of tests may have a heading, such as "What ends a grant".
+        if _RIDDLE.match(text) and not (folder == "tests" and number == 1)
     ]
     assert riddles == [], (
         "Say what a function returns or does (Return …, Return True if …), when a value is true (True if …), "

@@ -38,7 +38,7 @@ DOCUMENTED = tuple(
         "answerback_client",
     )
 )
-"""What the rest of the project, plug-ins and callers of the client build on."""
+"""The parts that the rest of the project, plug-ins and callers of the client build on."""
 LOOP_TOPS = (
     # requests to the API
     "bot/answerback/api/problems.py",

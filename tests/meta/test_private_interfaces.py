@@ -48,7 +48,8 @@ UNDOCUMENTED = {
         "it no longer does, look for `request_handler` in aiohttp/web_server.py."
     ),
 }
-"""What is set or replaced in libraries that do not document it, although its name is no private one."""
+"""The attributes that are set or replaced in libraries that do not document them, although their names are not
+private."""
 
 _OF_NAMED_TUPLES = {"_asdict", "_fields", "_replace"}
 """Public, in spite of their names: https://docs.python.org/3/library/collections.html#collections.somenamedtuple._asdict"""

@@ -54,7 +54,7 @@ LOADS_BY_NAME = {
     "tests/acceptance/test_third_party_extension.py": "docs/examples/outcomefile/tests/*.py",
     "tests/acceptance/test_third_party_dialect.py": "docs/examples/releaseplan/tests/*.py",
 }
-"""What imports modules for commands or entry points, or runs the tests of an example, and which."""
+"""The files that import modules for commands or entry points, or run the tests of an example; and which."""
 
 
 @cache

@@ -48,7 +48,7 @@ def _imports(folder: Path) -> Iterator[str]:
 
 
 BASES: Final = tuple((ROOT / "adapters" / "answerback_chat").glob("*_surface.py"))
-"""What chat surfaces derive from."""
+"""The bases of chat surfaces."""
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -69,7 +69,7 @@ STARTED: Final = (
     *(path for path in sources("adapters") if path.name in {"connection.py", "leader_lease.py"}),
     ROOT / "docs/examples/linechat/linechat/surface.py",
 )
-"""What a surface starts, and the example of one."""
+"""The parts that a surface starts, and the example of one."""
 
 
 @pytest.mark.rule("PLUGIN-6")

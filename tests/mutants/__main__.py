@@ -37,7 +37,7 @@ _TEST_TIMEOUT = 20
 _QUICK_SHARE: Final = 3
 """With ``--quick``, of so many decisions of a module one is changed."""
 _RESULTS: Final = {0: "SURVIVED", 1: "noticed", 5: "SURVIVED"}
-"""What pytest's exit status says about a mutant: no test failed, some did, none ran. Others say nothing about it."""
+"""The meaning of pytest's exit status for a mutant: no test failed, some did, none ran. Others say nothing about it."""
 _NOTHING: Final = "NO RESULT"
 _LIBRARIES: Final = (
     "aiohttp.web",
@@ -52,11 +52,11 @@ _LIBRARIES: Final = (
     "sqlite_utils",
     "syrupy",
 )
-"""What nearly all tests import, and no mutant changes."""
+"""The libraries that nearly all tests import, and no mutant changes."""
 
 
 class Result(NamedTuple):
-    """What the tests said about a mutant, as a line to print."""
+    """The result of the tests of a mutant, as a line to print."""
 
     line: str
     noticed: bool

@@ -10,9 +10,9 @@ class Mutant(NamedTuple):
 
     file: str
     line: str
-    """What is replaced: a part of a line that occurs once in the file."""
+    """The text to replace: a part of a line that occurs once in the file."""
     mutant: str
     tests: tuple[str, ...]
     """The arguments of pytest that select the tests which notice the change."""
     slow: bool = False
-    """Whether its tests take more than some seconds."""
+    """True if its tests take more than some seconds."""

@@ -39,7 +39,7 @@ def _mutants(module: ModuleType) -> list[tuple[str, ModuleType]]:
 
 
 def _decides(node: ast.stmt) -> bool:
-    """Whether a statement is a function, or a class that is no stored value."""
+    """Return True if a statement is a function, or a class that is no stored value."""
     return isinstance(node, ast.FunctionDef) or (
         isinstance(node, ast.ClassDef) and node.name == "People"
     )

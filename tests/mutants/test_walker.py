@@ -95,7 +95,7 @@ def _mutant(wanted: int) -> tuple[str, ModuleType] | None:
 
 
 def _decides(node: ast.stmt) -> bool:
-    """Whether a statement is a function or part of the table of transitions."""
+    """Return True if a statement is a function or part of the table of transitions."""
     is_table = isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict)
     return is_table or isinstance(node, ast.FunctionDef | ast.ImportFrom)
 

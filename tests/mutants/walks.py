@@ -33,7 +33,7 @@ _WRONG: dict[AnswerType, Any] = {
 }
 _USUAL = {Answer: 60, Other: 8, Back: 20, Next: 10, Edit: 20, Submit: 6, Reply: 2, EndTurn: 1}
 _UNDECIDED = {Answer: 50, Other: 0, Back: 40, Next: 25, Edit: 15, Submit: 2, Reply: 1, EndTurn: 1}
-"""How often each action is chosen: by people who go on, and by those who go back and forth."""
+"""The weight of each action: by people who go on, and by those who go back and forth."""
 _STEPS = 30
 _EDITED = EditedCall(arguments="{}", headline="", context=None, difference="")
 

@@ -101,7 +101,7 @@ class Agents:
 
     @property
     def done(self) -> bool:
-        """Whether each ask has ended, and its agent knows."""
+        """True if each ask has ended, and its agent knows."""
         return len(self._finished) == len(self._planned)
 
     @property

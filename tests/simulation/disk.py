@@ -53,7 +53,7 @@ class _Methods(ctypes.Structure):
 
 
 class _File:
-    """What is certainly on the disk of a file, and what was done to it since."""
+    """A file: its contents that are certainly on the disk, and what was done to it since."""
 
     def __init__(self, synced: bytes) -> None:
         self.synced = bytearray(synced)
@@ -66,7 +66,7 @@ class _File:
         self.since.clear()
 
     def left(self, rng: random.Random) -> bytes:
-        """What is left of it when the power fails."""
+        """Return the contents that are left when the power fails."""
         found, kept = bytearray(self.synced), rng.choice([0.0, 0.5, 0.9, 1.0])
         for at, data in self.since:
             if rng.random() >= kept:
@@ -93,7 +93,7 @@ class Disk:
         self._open: dict[int, Path] = {}
         """The open files, by the addresses of SQLite's structures for them."""
         self._kept: list[Any] = []
-        """What SQLite has pointers to."""
+        """The objects that SQLite has pointers to."""
         self._tables: dict[int, _Methods] = {}
 
     def install(self) -> None:

@@ -18,7 +18,7 @@ class Plan:
     body: Json
     responders: frozenset[str]
     due: int = 0
-    """How many other people have to confirm."""
+    """The number of other people who have to confirm."""
     patience: float | None = None
     """Seconds after which its agent stops waiting, to come back later; None: it waits as long as it takes."""
     has_webhook: bool = False
@@ -36,7 +36,7 @@ class Report:
 
 @dataclass
 class Attempt:
-    """What a person tried with a control of a message."""
+    """A person's try of a control of a message."""
 
     person: str
     ask_id: str
@@ -62,7 +62,7 @@ class Evidence:
     """By the key of the plan, in the order in which it arrived."""
     attempts: list[Attempt] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    """What was seen to be wrong at the moment it happened."""
+    """The faults that were seen at the moment they happened."""
     seen: dict[str, int] = field(default_factory=dict)
     """The last revision of an ask that its message showed to somebody."""
     seen_ended: set[str] = field(default_factory=set)
@@ -75,11 +75,11 @@ class Evidence:
     reminders: dict[str, list[int]] = field(default_factory=dict)
     """The numbers of the reminders in Slack, by ask."""
     clock_errors: bool = False
-    """Whether a clock was set: then times by different clocks cannot be compared."""
+    """True if a clock was set: then times by different clocks cannot be compared."""
     is_calm: bool = False
-    """Whether nothing went wrong."""
+    """True if nothing went wrong."""
     errors: list[str] = field(default_factory=list)
-    """What the service logged as errors, and what reached the event loop."""
+    """The errors that the service logged, or that reached the event loop."""
     kills: int = 0
 
     def tell(self, plan: Plan, report: Report) -> None:

@@ -39,7 +39,7 @@ _MOST: Final = 30
 _SOON: Final = 120.0
 """Seconds within which a click or a call must come, for the service to be killed at it."""
 _LATE_METHODS: Final = ("chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
-"""What Slack may do after its caller has gone."""
+"""The methods that Slack may carry out after its caller has gone."""
 _METHODS: Final = ("*", "chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
 
 

@@ -17,7 +17,7 @@ from tests.simulation.machine import EPOCH
 from tests.simulation.people import controls_of
 
 _OUTCOME: Final = ("status", "answers", "reply", "end_turn", "tool_result", "ended_by", "source")
-"""What everybody must be told alike."""
+"""The fields that everybody must be told alike."""
 _ROUNDING: Final = 0.01
 """Seconds by which times in the API may be rounded."""
 _CLOCK_ERROR: Final = 240.0
@@ -25,7 +25,7 @@ _CLOCK_ERROR: Final = 240.0
 _LATE: Final = 900.0
 """Seconds after a deadline within which an ask has ended, even if the service was down."""
 _ENDS: Final = frozenset({"answered", "cancelled", "turn_ended", "expired"})
-"""How an ask can end that no agent withdraws, and that people can be asked."""
+"""The ends of an ask that no agent withdraws, and that people can be asked."""
 _MOVES: Final = frozenset({"response", "confirmed", "objected", "ended"})
 """The lines of the record that make a new revision."""
 _ANSWERING: Final = frozenset({"write", "other"})
@@ -208,7 +208,7 @@ def _options(body: Json) -> dict[str, list[str]] | None:
 
 
 def _act(attempt: Attempt, options: dict[str, list[str]] | None) -> str:
-    """What the record must call it."""
+    """Return the name that the record must give it."""
     value: object = None
     if options is not None and attempt.verb in {"answer", "write", "other"}:
         argument = attempt.argument

@@ -43,7 +43,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self.machine = machine
         self.network = Network(self)
         self.unhandled: list[str] = []
-        """What reached the loop's exception handler."""
+        """The errors that reached the loop's exception handler."""
         self.steps = 0
         self._ready: deque[Callback] = deque()
         self._timers: list[tuple[float, int, Callback]] = []

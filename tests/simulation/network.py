@@ -29,11 +29,11 @@ _HIGH_WATER: Final = 256 * 1024
 _TCP_INFO: Final = struct.Struct("=B23xI")
 _ESTABLISHED, _CLOSED = 1, 7
 _END: Final = None
-"""What arrives when the other side has closed."""
+"""The item that arrives when the other side has closed."""
 
 
 class FakeSocket:
-    """What programs see of the socket below an endpoint."""
+    """The socket below an endpoint, as far as programs see it."""
 
     family = socket.AF_INET
     type = socket.SOCK_STREAM
@@ -86,7 +86,7 @@ class Endpoint(asyncio.Transport):
         self._read_planned = False
         self._closing = False
         self._gone = False
-        """Whether the system has closed it: what arrives is answered with a reset."""
+        """True if the system has closed it: what arrives is answered with a reset."""
         self._writing_paused = False
 
     def adopt(self) -> None:

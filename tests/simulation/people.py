@@ -32,7 +32,7 @@ _WEIGHTS: Final = {
     Verb.OTHER: 1,
     Verb.SHOW_IN_FULL: 1,
 }
-"""How likely somebody is to use a control, by what it does."""
+"""The weights of controls, by what they do: people use the heavier ones more often."""
 _ENTERED: Final = frozenset({Verb.WRITE, Verb.REPLY, Verb.OBJECT, Verb.OTHER})
 """The controls that open a modal in which a text is entered."""
 _NUMBER: Final = re.compile(r"question (\d)\?")

@@ -21,7 +21,7 @@ class Planted(NamedTuple):
     name: str
     module: str
     line: str
-    """What is replaced: it occurs once in the file."""
+    """The text to replace: it occurs once in the file."""
     bug: str
     finds: str
     """The invariant that notices it."""

@@ -35,15 +35,15 @@ _STRANGER: Final = "U0EVE"
 
 @dataclass
 class Result:
-    """What one seed led to."""
+    """The result of one seed."""
 
     seed: int
     digest: str
     violations: list[str]
     faults: list[str] = field(default_factory=list)
-    """What went wrong, as the schedule says."""
+    """The faults of the schedule."""
     judged: Counter[str] = field(default_factory=Counter)
-    """How much there was for each invariant to judge."""
+    """The number of things that each invariant judged."""
     steps: int = 0
     virtual: float = 0.0
     trace: list[str] | None = None

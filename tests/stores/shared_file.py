@@ -42,7 +42,7 @@ class SharedStore(SqliteStore):
 
 
 class SharedChanges(SqliteRemoteChanges):
-    """What the other processes change."""
+    """The changes of the other processes."""
 
     def __init__(self, store: SharedStore) -> None:
         super().__init__(store.database)

@@ -48,7 +48,7 @@ class Machine:
     name: str = ""
     """The name of its connections in the database; each start has another."""
     busy: bool = False
-    """Whether a fault is under way here."""
+    """True if a fault is under way here."""
 
     @property
     def up(self) -> Replica:
@@ -71,7 +71,7 @@ class Stage:
     discord: FakeDiscord
     receiver: Receiver
     keys: Mapping[str, str]
-    """What `deciding_forms.configure` returned."""
+    """The keys that `deciding_forms.configure` returned."""
     holders: dict[str, str] = field(default_factory=dict)
     """The name of each replica, by the name of its connections."""
     _starts: int = 0

@@ -40,7 +40,7 @@ _PATIENCE: Final = 5.0
 """Seconds that a caller waits for a response before sending the request again."""
 _DEFINITE: Final = frozenset({200, 201, 202, 403, 404, 409, 410, 422})
 _PEOPLE: Final = 3
-"""How many people look at a form at once."""
+"""The number of people who look at a form at once."""
 _BOLD: Final = 0.5
 """The chance that somebody tries to confirm who probably may not."""
 _TWICE: Final = 0.2

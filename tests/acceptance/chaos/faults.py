@@ -29,7 +29,7 @@ class Faults:
         self._left: list[Callable[[], Awaitable[None]]] = []
         self._recovered = asyncio.Condition()
         self.story: list[str] = []
-        """What was broken, in order."""
+        """The faults so far, in order."""
 
     async def round(self, healing: asyncio.TaskGroup) -> None:
         """Break something and pause briefly; a slow recovery becomes a task of the group."""

@@ -15,7 +15,7 @@ from tests.mcp_clients import mcp_client
 _PATIENCE: Final = 5.0
 """Seconds that a call may take before it is made again, at the next replica."""
 _FAILURES: Final = (MCPError, httpx2.HTTPError, TimeoutError, anyio.BrokenResourceError)
-"""How a call fails; the last one if its response arrives in the moment in which the client gives up."""
+"""The errors of a failed call; the last one if its response arrives in the moment in which the client gives up."""
 _WAIT: Final = 2.0
 """Seconds for which a call waits for an answer."""
 

@@ -42,7 +42,7 @@ _PATIENCE: Final = 3.0
 _WORDS_PATIENCE: Final = 90.0
 """Seconds within which typed words are taken or refused: the process that received them may die twice."""
 _TOGETHER: Final = "together"
-"""What the agent does whose forms are decided by several people."""
+"""The name of the agent whose forms are decided by several people."""
 _BACK: Final = 0.15
 _TWICE: Final = 0.2
 """The chance that somebody goes back, or clicks twice."""

@@ -29,12 +29,12 @@ CONFIRMERS: Final = {"pair": {"ann", "bob", "cy", "fay"}, "board": {"bob", "cy",
 HUMANS: Final = {account: human for human, all_of in ACCOUNTS.items() for account in all_of}
 """Whose account it is."""
 _REPORTED: Final = ("status", "answers", "confirmed_by", "ended_by", "tool_result")
-"""What every way out tells of an ask that has ended. Only people are told answers that were not confirmed."""
+"""The fields that every report of an ended ask has. Only people are told answers that were not confirmed."""
 
 
 @dataclass
 class Attempt:
-    """What somebody tried, in which phase, and whether it was accepted; None: nobody knows."""
+    """An action that somebody tried, in which phase, and if it was accepted; None: nobody knows."""
 
     account: Account
     phase: str
@@ -43,7 +43,7 @@ class Attempt:
 
     @property
     def line(self) -> tuple[Account, str, object] | None:
-        """What the record must say about it if it was accepted, as `_line` reads it; None: nothing of its own."""
+        """The line that the record must have if it was accepted, as `_line` reads it; None: none of its own."""
         name, text = self.action["action"], self.action.get("text")
         match name:
             case "answer" | "other":
@@ -71,7 +71,7 @@ class Decision:
     id: str
     attempts: list[Attempt] = field(default_factory=list)
     outcomes: dict[str, Json] = field(default_factory=dict)
-    """How it ended, by the way in which somebody was told."""
+    """The end of the form, by the way in which somebody was told."""
 
     def must_not_tell(self, body: object, where: str) -> None:
         """Assert that what the agent read before the end has no answer in it."""
@@ -107,7 +107,7 @@ def verify(decision: Decision, record: list[Json]) -> None:
 
 
 def _line(line: Json) -> tuple[Account, str, object] | None:
-    """What a line of the record says that somebody did; None if no person did it."""
+    """Return the action that a line of the record ascribes to somebody; None if no person did it."""
     kind: str = line["type"]
     body: Json = line.get(kind) or {}
     if kind == "response":

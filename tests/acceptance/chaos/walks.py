@@ -29,7 +29,7 @@ class Walk:
     attempts: dict[int, list[Attempt]] = field(default_factory=dict)
     """Every attempt, by the revision that its author saw."""
     outcome: dict[str, Any] | None = None
-    """How it ended, as reported to the agent that waited for it."""
+    """The outcome, as reported to the agent that waited for it."""
     _time: int = 0
 
     def attempt(self, revision: int, value: bool | str) -> Attempt:
@@ -45,7 +45,7 @@ class Walk:
         attempt.took = self._time
 
     def is_done(self, revision: int) -> bool:
-        """Whether something was accepted at a revision."""
+        """Return True if something was accepted at a revision."""
         return any(each.took is not None for each in self.attempts.get(revision, ()))
 
     def possible(self, revision: int) -> list[bool | str]:

@@ -39,7 +39,7 @@ def subcommand(offered: Sequence[Payload], name: str = "", text: str = "") -> Pa
 
 
 def resolved(world: World, values: list[str], channel: Channel) -> Payload:
-    """What the ids chosen in a user, role, mentionable or channel select stand for."""
+    """Return the objects behind the ids chosen in a user, role, mentionable or channel select."""
     guild = world.guilds.get(channel.guild_id or 0)
     found: Payload = {"users": {}, "members": {}, "roles": {}, "channels": {}}
     for value in values:

@@ -132,7 +132,7 @@ class Faults:
         return [call for call in self.log if fnmatchcase(call.place, place)]
 
     def count(self, place: str) -> int:
-        """How many calls a place has had."""
+        """Return the number of calls that a place has had."""
         return len(self.calls(place))
 
     async def called(self, place: str, times: int = 1, *, timeout: float = 60.0) -> list[Call]:

@@ -56,7 +56,7 @@ class Connection:
 
 @dataclass(eq=False)
 class Session:
-    """What a client identified as, and every event it was meant to get."""
+    """A client's session: what it identified as, and every event it was meant to get."""
 
     id: str
     intents: int

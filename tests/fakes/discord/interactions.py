@@ -72,7 +72,7 @@ class Interactions:
         self._discord = discord
         self.all: dict[int, Interaction] = {}
         self.lose_answers = 0
-        """How many of the next answers of the app's endpoint are lost: each is sent, and never arrives."""
+        """The number of the next answers of the app's endpoint that are lost: each is sent, and never arrives."""
         self._by_token: dict[str, Interaction] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 

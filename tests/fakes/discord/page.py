@@ -25,7 +25,7 @@ class Page:
         self._people: dict[int, Person] = {}
 
     def routes(self) -> list[web.RouteDef]:
-        """What the server mounts at its root."""
+        """Return the routes that the server mounts at its root."""
         return [
             web.get("/", self.index),
             web.get("/channels/{channel}", self.show),

@@ -52,7 +52,7 @@ class Person:
     # ---- seeing ----
 
     def sees(self, message: Message) -> Sight:
-        """What this person sees of a message now."""
+        """Return this person's view of a message now."""
         current = self._stored(message)
         if current is None:
             raise NotPossibleError(f"{self.user.name} cannot see message {message.id}")
@@ -143,7 +143,7 @@ class Person:
         return current if current is not None and self._is_shown(current) else None
 
     def _is_shown(self, message: Message) -> bool:
-        """Whether a message of a channel that this person sees is there for them."""
+        """Return True if a message of a channel that this person sees is there for them."""
         return not message.deleted and message.only_for in {None, self.id}
 
     # ---- clicking ----

@@ -28,7 +28,7 @@ class App:
         self._discord, self._interactions = discord, interactions
 
     def routes(self) -> list[web.RouteDef]:
-        """What the server mounts below /api/v10."""
+        """Return the routes that the server mounts below /api/v10."""
         return [
             web.get("/users/@me", self.me),
             web.get("/oauth2/applications/@me", self.application),

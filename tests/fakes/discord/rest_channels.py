@@ -22,7 +22,7 @@ class Channels:
         self._discord, self._messages = discord, messages
 
     def routes(self) -> list[web.RouteDef]:
-        """What the server mounts below /api/v10."""
+        """Return the routes that the server mounts below /api/v10."""
         return [
             web.get("/channels/{channel}", self.get),
             web.patch("/channels/{channel}", self.edit),

@@ -22,7 +22,7 @@ class Responses:
         self._discord, self._interactions = discord, interactions
 
     def routes(self) -> list[web.RouteDef]:
-        """What the server mounts below /api/v10."""
+        """Return the routes that the server mounts below /api/v10."""
         hook = "/webhooks/{application}/{token}"
         one = hook + "/messages/{message}"
         return [

@@ -26,7 +26,7 @@ class Messages:
         self._discord = discord
 
     def routes(self) -> list[web.RouteDef]:
-        """What the server mounts below /api/v10."""
+        """Return the routes that the server mounts below /api/v10."""
         one = "/channels/{channel}/messages/{message}"
         mine = one + "/reactions/{emoji}/@me"
         return [

@@ -110,7 +110,7 @@ def _check_value(
 
 
 def _counting(name: str) -> Callable[[str], int]:
-    """How the texts directly in this schema are counted."""
+    """Return the function that counts the texts directly in this schema."""
     prose = name.startswith("TextDisplay") or not COUNTED_IN_UTF16.search(name)
     return len if prose else utf16_units
 

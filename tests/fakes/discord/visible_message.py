@@ -44,7 +44,7 @@ class Control:
 
     @property
     def label(self) -> str:
-        """What a button says, or a select while nothing is chosen."""
+        """The text of a button, or of a select while nothing is chosen."""
         emoji = (self.component.get("emoji") or {}).get("name") or ""
         shown = self.component.get("label") or self.component.get("placeholder") or ""
         return str(shown or emoji)
@@ -254,7 +254,7 @@ def modal_of(data: Payload) -> Modal:
 
 
 def entered(component: Payload) -> object:
-    """What a modal's input holds when it opens."""
+    """Return the value that a modal's input holds when it opens."""
     kind = component["type"]
     if kind == TEXT_INPUT:
         return component.get("value") or ""

@@ -178,7 +178,7 @@ class World:
         return message
 
     def permissions(self, channel: Channel, user_id: int) -> Can:
-        """What a user may do in a channel; a thread takes its parent's overwrites."""
+        """Return a user's permissions in a channel; a thread takes its parent's overwrites."""
         if channel.guild_id is None:
             inside = user_id == channel.recipient_id or self.users[user_id].bot
             return EVERYBODY if inside else Can(0)

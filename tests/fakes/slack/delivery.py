@@ -23,7 +23,7 @@ from tests.fakes.slack.schema import Json
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """How the app answered one delivery: `seconds` from sending to the acknowledgement."""
+    """The app's answer to one delivery: `seconds` from sending to the acknowledgement."""
 
     ok: bool
     status: int = 0
@@ -151,7 +151,7 @@ class Event:
 
     @property
     def acked(self) -> bool:
-        """Whether the app acknowledged it."""
+        """True if the app acknowledged it."""
         return any(ack.ok for ack in self.attempts)
 
 

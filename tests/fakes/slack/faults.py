@@ -24,7 +24,7 @@ class Call:
 
     @property
     def ok(self) -> bool:
-        """Whether the response to the caller was a success."""
+        """True if the response to the caller was a success."""
         return self.answer is not None and bool(self.answer.get("ok"))
 
 

@@ -110,7 +110,7 @@ def announce(slack: "FakeSlack", message: Message) -> None:
 
 
 def hears(slack: "FakeSlack", channel: Channel) -> bool:
-    """Whether messages of this conversation reach the app: membership and the kind's scope."""
+    """Return True if messages of this conversation reach the app: membership and the kind's scope."""
     kind = {"channel": "channels", "group": "groups"}.get(channel.kind, channel.kind)
     return BOT_USER in channel.members and f"{kind}:history" in slack.scopes
 

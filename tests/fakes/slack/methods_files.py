@@ -28,7 +28,7 @@ class Uploads:
         self.complete: dict[str, str] = {}
         """The titles of what can be shown, by id."""
         self.unprocessed = 0
-        """How many messages are refused before what is complete can be shown."""
+        """The number of messages that are refused before a complete file can be shown."""
         self.address: str | None = None
         """Another address to send uploads to than the right one."""
 

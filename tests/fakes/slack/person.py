@@ -36,7 +36,7 @@ class Person:
     # reading
 
     def sees(self, target: Target) -> Sight:
-        """What the person reads in a message, an older copy of one, or an open modal."""
+        """Return the person's view of a message, an older copy of one, or an open modal."""
         if isinstance(target, Message):
             self._look_up(target)
         return look(target)

@@ -157,7 +157,7 @@ _RUN_KEYS = {
 
 
 def check_rich_text(block: Json, pointer: str) -> Iterator[Problem]:
-    """What Slack would reject inside a rich_text block."""
+    """Yield the problems that Slack would reject inside a rich_text block."""
     elements = block.get("elements")
     if not isinstance(elements, list) or not elements:
         yield Problem(f"{pointer}/elements", "no less than 1 items allowed")

@@ -91,7 +91,7 @@ def _pick(control: Control, label: str, found: tuple[Choice, ...]) -> Json:
 
 
 def refuse_submit(controls: tuple[Control, ...], values: Values) -> None:
-    """What the client checks before it sends a submit.
+    """Check a submit as the client does before it sends it.
 
     Raises:
         ClientRefusalError: for an empty required field, a text too short, or a malformed number,

@@ -55,13 +55,13 @@ class _NotJudged(Exception):  # noqa: N818 - not an error: this judge has no wor
 
 
 def judge_message(blocks: list[Json], pointer: str = "/blocks") -> list[Problem]:
-    """What the judges reject in the blocks of a message."""
+    """Return the problems that the judges find in the blocks of a message."""
     problems = [p for i, block in enumerate(blocks) for p in _judge_block(block, f"{pointer}/{i}")]
     return problems or _problems(_message_verdicts(_alike(blocks)), pointer)
 
 
 def judge_view(view: Json) -> list[Problem]:
-    """What the judges reject in a modal view, or in the view of a Home."""
+    """Return the problems that the judges find in a modal view, or in the view of a Home."""
     problems = [
         p for i, b in enumerate(view["blocks"]) for p in _judge_block(b, f"/view/blocks/{i}")
     ]
@@ -121,7 +121,7 @@ def _message_verdicts(blocks_json: str) -> _Verdicts:
 
 @lru_cache(maxsize=1024)
 def _view_verdicts(view_json: str, *, alone: bool) -> _Verdicts:
-    """What slack-sdk rejects in a view or, if it rejects nothing and only the view can be wrong, what the others do."""
+    """Return slack-sdk's verdicts on a view or, if it has none and only the view can be wrong, those of the others."""
     view = json.loads(view_json)
     # Slack takes an empty private_metadata or callback_id; blockkit does not
     rest = {k: v for k, v in view.items() if k not in ("type", "blocks") and v != ""}

@@ -129,7 +129,7 @@ class Message:
         return copied(described)
 
     def snapshot(self) -> "Snapshot":
-        """What a client that shows this revision keeps showing, whatever happens to the message."""
+        """Return the copy that a client that shows this revision keeps showing, whatever happens to the message."""
         return Snapshot(self.channel, self.payload(), self.ephemeral_to)
 
 
@@ -241,7 +241,7 @@ class Workspace:
         return sorted((m for m in found if not m.deleted), key=lambda m: m.ts)
 
     def visible(self, channel: str, user: str) -> list[Message]:
-        """What one person sees in a conversation: all messages there, and those only for them."""
+        """Return the messages that one person sees in a conversation: all messages there, and those only for them."""
         shown = [m for m in self.messages[channel].values() if not m.deleted]
         shown += [
             m for m in self.ephemerals

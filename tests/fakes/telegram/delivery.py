@@ -85,7 +85,7 @@ class UpdateDelivery:
         self.updates = [each for each in self.updates if each["update_id"] >= self.confirmed]
 
     def is_handled(self, number: int) -> bool:
-        """Whether an update is confirmed."""
+        """Return True if an update is confirmed."""
         return number in self.handled or number < self.confirmed
 
     async def _deliver(self, update: dict[str, Any]) -> None:

@@ -51,7 +51,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.token = "123456:fake-token"
         self.bot = User(123456, "Answerback", "answerback_bot", is_bot=True)
         self.reads_all = True
-        """Whether privacy mode is off."""
+        """True if privacy mode is off."""
         self.can_join_groups = True
         self.webhook_error: str | None = None
         """Why the last update could not be posted."""

@@ -17,7 +17,7 @@ class User:
     username: str | None = None
     is_bot: bool = False
     started: bool = True
-    """Whether they have opened a chat with the bot."""
+    """True if they have opened a chat with the bot."""
     blocked: bool = False
 
     def json(self) -> dict[str, Any]:
@@ -43,9 +43,9 @@ class Chat:
     without_media: set[int] = field(default_factory=set)
     """Who may send texts, but neither photos nor documents."""
     rights: dict[str, bool] = field(default_factory=dict)
-    """What members, and those who are restricted, may or may not do, beside writing."""
+    """The rights of members, and of those who are restricted, beside writing."""
     may_write: bool = False
-    """Whether those who are restricted may write."""
+    """True if those who are restricted may write."""
     next_id: int = 1
 
     def first_of_replies(self, message_id: int) -> int:
@@ -75,11 +75,11 @@ class Message:
     thread: int | None = None
     edited: int | None = None
     version: int = 0
-    """How often it was changed."""
+    """Times that it was changed."""
     reactions: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     file: bytes = b""
-    """What the bot sent as a photo or a document."""
+    """The bytes that the bot sent as a photo or a document."""
 
     @property
     def text(self) -> str:

@@ -72,7 +72,7 @@ def asks() -> Json:
 
 @dataclass
 class Claude:
-    """What is needed to run Claude Code against the script, and what its model received.
+    """A run of Claude Code against the script, and the messages that its model received.
 
     ``environment`` is all that Claude Code gets: its own home, no account and no traffic of its own.
     """

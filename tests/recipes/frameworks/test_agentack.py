@@ -27,7 +27,7 @@ _TRIED: Final = (
     ("printf 'agentack-route-probe\\n' > agentack-route.txt", "deny"),
     ("echo agentack-route-probe > agentack-route.txt", "deny"),
 )
-"""What agentack makes Claude Code try, and what a person decides each time."""
+"""The calls that agentack makes Claude Code try, each with a person's decision."""
 _EXPECTED: Final = {
     "Probe isolation": "PASS",
     "Approval required": "PASS",

@@ -40,7 +40,7 @@ def case(name: str) -> Ask:
 
 
 def _previewed(plugin: Plugin, ask: Ask) -> str:
-    """What `answerback preview` shows of an ask on a surface."""
+    """Return the output of `answerback preview` for an ask on a surface."""
     preview = plugin.preview(ask, LABELS)
     assert preview is not None, f"the surface {plugin.name} has no preview"
     return json.dumps(preview.source or preview.payload, ensure_ascii=False)

@@ -22,7 +22,7 @@ class ListedOn(NamedTuple):
 
 
 class Lists(Protocol):
-    """What `answerback_testing.simulated_people.HasBatches` has besides a person."""
+    """A person of `answerback_testing.simulated_people.HasBatches`, with the parts that these tests need."""
 
     async def list_tickable(self, *, allow: bool) -> Mapping[str, str]: ...
 
@@ -37,7 +37,7 @@ class Town(NamedTuple):
     user_id: str
     lists: Lists
     seconds: float = 0.1
-    """How long ticking and deciding take about."""
+    """Seconds that ticking and deciding take about."""
 
 
 PLATFORMS: Final[dict[str, Any]] = {

@@ -28,7 +28,7 @@ ADA = Person(surface="slack", user_id="U0ADA", name="Ada")
 
 @dataclass(frozen=True)
 class Surface:
-    """How a surface shows a view: its texts and controls from top to bottom."""
+    """A surface that shows a view: its texts and controls from top to bottom."""
 
     name: str
     parts: Callable[[View], list[str]]

@@ -19,7 +19,7 @@ from tests.unit.adapters.all_surfaces import asked
 
 LABELS = Labels()
 _READING = {Verb.SHOW_IN_FULL, Verb.INBOX}
-"""What the controls of a list do."""
+"""The verbs of the controls of a list."""
 
 
 def shortened() -> Ask:

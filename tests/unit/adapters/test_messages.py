@@ -30,7 +30,7 @@ REFUSALS: Final[dict[str, Callable[[Any], object]]] = {
         "sendMessage", {"chat_id": "-5", **payload}
     ),
 }
-"""What a platform's rules say against a payload, if anything."""
+"""The check of a platform's rules for a payload, if it has any."""
 
 
 def payload_of(surface: str, ask: Ask) -> Any:

@@ -105,7 +105,7 @@ async def submit(service: Service, *questions: dict[str, Any], **envelope: Any) 
 
 
 def shows(parts: Parts, ask: Ask, revision: int) -> Callable[[], bool]:
-    """Whether the chat shows an ask at a revision."""
+    """Return True if the chat shows an ask at a revision."""
     return lambda: (
         ask.id in parts.chat.messages and parts.chat.messages[ask.id].revision == revision
     )

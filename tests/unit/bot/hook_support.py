@@ -72,7 +72,7 @@ def decision_answer(event: Json, behavior: str, message: str | None = None, **mo
 
 
 def piped(agent: str, event: Json, url: str, **options: Any) -> Json | None:
-    """What `answerback hook` prints for an event."""
+    """Return the answer that `answerback hook` prints for an event."""
     return answer_event(agent, event, BlockingConnection(url), **{"wait": WAIT, **options}).output
 
 

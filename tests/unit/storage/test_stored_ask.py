@@ -54,7 +54,7 @@ AS_FIRST_STORED: dict[str, Any] = {
     },
     "walk": {"at": 0, "phase": "question"},
 }
-"""What an earlier version stored for this ask."""
+"""The JSON that an earlier version stored for this ask."""
 ASKED = new_ask(
     to=Destination(surface="chat", user="ann"),
     responders=("ann",),

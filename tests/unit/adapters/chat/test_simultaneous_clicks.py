@@ -49,7 +49,7 @@ class Click:
 
 
 class Typed(TypedEntries[Click]):
-    """What is typed in a chat in which nothing is sent."""
+    """Typed entries in a chat in which nothing is sent."""
 
     surface = "chat"
     limits = note_limits = NO_LIMITS

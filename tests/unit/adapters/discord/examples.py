@@ -17,7 +17,7 @@ from answerback_testing.example_asks import build_ask
 from answerback_testing.strategies import forms, texts, values
 
 KINDS = (*OptionKind,)
-"""What the options of a permission prompt do."""
+"""The kinds of options of a permission prompt."""
 ANN = Person(surface="discord", user_id="80351110224678912", name="Ann")
 
 

@@ -52,7 +52,7 @@ LATE_AFTER = inbox._TIMEOUT
 
 
 async def open_inbox(up: Rig) -> Sight:
-    """What the command shows Ann."""
+    """Return the list that the command shows Ann."""
     assert (await up.ann.command(INBOX, up.channel)).answered
     return up.ann.notes()[0]
 

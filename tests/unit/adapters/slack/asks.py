@@ -89,7 +89,7 @@ def _optional_text(most: int) -> st.SearchStrategy[str | None]:
 
 
 KINDS = (*OptionKind,)
-"""What the options of a permission prompt do."""
+"""The kinds of options of a permission prompt."""
 
 
 @st.composite

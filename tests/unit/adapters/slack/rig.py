@@ -118,7 +118,7 @@ class Rig:
 
 
 def belongs(message: Message, ask_id: str) -> bool:
-    """Whether a message is the live message of an ask."""
+    """Return True if a message is the live message of an ask."""
     metadata = message.metadata or {}
     mine = metadata.get("event_type") == "answerback_ask"
     return mine and metadata["event_payload"]["ask_id"] == ask_id

@@ -25,12 +25,12 @@ MULTI, SELECT, TEXT, SCHEMA = (
 
 
 def as_sent(block: object) -> Any:
-    """What is sent to Slack."""
+    """Return a block as it is sent to Slack."""
     return json.loads(json.dumps(block))
 
 
 def is_accepted(*made: Block, text: str = "t", surface: str = "message") -> bool:
-    """Whether Slack accepts these blocks on a surface."""
+    """Return True if Slack accepts these blocks on a surface."""
     if surface == "modal":
         title = {"type": "plain_text", "text": "t"}
         view = {"type": "modal", "title": title, "submit": title, "blocks": [*made]}

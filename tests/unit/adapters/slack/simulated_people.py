@@ -219,7 +219,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         assert ack.ok
 
     async def _opens(self, verb: Verb) -> bool:
-        """Whether a modal opens, rather than a note to this person."""
+        """Return True if a modal opens, rather than a note to this person."""
         notes = len(self._person.private_notes(self._channel))
         await self._press(verb)
         modal = self._person

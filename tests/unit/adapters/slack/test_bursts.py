@@ -25,7 +25,7 @@ NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 OTHER = "C0OTHER"
 POST_SECONDS = api_client.POST_INTERVAL_SECONDS
 SPEED = 2.0
-"""How much faster time passes than in Slack."""
+"""The factor by which time passes faster than in Slack."""
 
 
 @pytest.fixture

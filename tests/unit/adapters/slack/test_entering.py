@@ -51,7 +51,7 @@ def test_a_text_that_no_modal_can_hold_stays_if_nothing_is_entered(text: str) ->
 
 
 def submitted_as_it_opens(ask: Ask, verb: Verb) -> RequestedAction | dict[str, str] | None:
-    """What the modal that a control opens requests, if it is submitted unchanged."""
+    """Return the request of the modal that a control opens, if it is submitted unchanged."""
     control = Control(ask.id, ask.revision, verb)
     view = opened_modal(ask, verb)
     assert check_view(view) == []

@@ -72,7 +72,7 @@ def question(text: str) -> dict[str, Any]:
 
 
 def shown(up: Rig, person: Person) -> Sight | None:
-    """What a person's Home shows now."""
+    """Return a person's Home as it is now."""
     view = up.slack.workspace.homes.get(person.id)
     return look(view) if view else None
 

@@ -113,7 +113,7 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
 
 
 def ending_sentence(label: str) -> str:
-    """How an ask that this agent withdrew ended, without the mark before it and the time after it."""
+    """Return the end of an ask that this agent withdrew, without the mark before it and the time after it."""
     [view, _] = endings(label)
     return people_text.ending_mrkdwn(view, LABELS).removeprefix("↩ ").partition(" · ")[0]
 

@@ -68,7 +68,7 @@ async def test_a_live_message_that_is_deleted_is_posted_again_in_its_thread(up: 
 async def test_a_message_that_is_deleted_before_its_post_is_recorded_is_posted_again(
     up: Rig, in_thread: bool, redelivered: bool, impatient: None
 ) -> None:
-    """Whether the post is recorded within moments, or only after Slack has repeated the event."""
+    """The post is recorded within moments, or only after Slack has repeated the event."""
     fields: dict[str, Any] = {}
     if in_thread:
         parent = await up.ada.post(CHANNEL, "What about the migration?")

@@ -45,7 +45,7 @@ def arguments(view: View) -> dict[str, object]:
 
 
 def refusals(view: Block) -> list[Problem]:
-    """What Slack would reject in a modal."""
+    """Return the problems that Slack would reject in a modal."""
     sent = json.dumps(view)
     return check_view(json.loads(sent), foreign=len(sent) < 8_000)
 

@@ -12,7 +12,7 @@ LABELS = Labels()
 
 
 class TelegramPresses:
-    """What the methods of a `answerback_testing.simulated_people.SimulatedPerson` are made of."""
+    """The presses that the methods of a `answerback_testing.simulated_people.SimulatedPerson` are made of."""
 
     _telegram: FakeTelegram
     _chat: Chat

@@ -49,7 +49,7 @@ REQUESTING = re.compile(
     r"|openWindow\(|window\.open\(|location\.(?:assign|replace|reload)\(|location(?:\.href)? = |history\.go\("
     r"|\.register\(|\.update\(|\.(?:src|href|action) = |\.submit\(|requestSubmit\(|navigate\(|postMessage\("
 )
-"""What can make a browser send a request."""
+"""The calls that can make a browser send a request."""
 SENT_ENCRYPTED = ("current.requestSubmit(button)", "form().requestSubmit(button)")
 """Submits a form, which the page's handler of that event sends through `channel.open`."""
 

@@ -147,7 +147,7 @@ def copies_of(ask_id: str) -> int:
 
 
 async def all_read(api: Served) -> bool:
-    """Whether all waiting callers have read the ask."""
+    """Return True if all waiting callers have read the ask."""
     followers = api.running.service.signals._followers.values()
     return all(one.known is not None for all_of_one in followers for one in all_of_one)
 

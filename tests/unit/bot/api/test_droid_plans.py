@@ -20,7 +20,7 @@ ALLOW: Json = {"action": "answer", "value": "proceed_once"}
 
 
 def call(**more: object) -> Json:
-    """What Droid 0.215.0 sends in its spec mode, with fewer options."""
+    """Return the call of Droid 0.215.0 in its spec mode, with fewer options."""
     stands = {"plan": PLAN, "title": "Move the table"}
     use: Json = {
         "toolUse": {"type": "tool_use", "id": "c1", "name": "ExitSpecMode", "input": stands},

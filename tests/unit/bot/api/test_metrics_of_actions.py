@@ -33,7 +33,7 @@ async def open_ask(service: Service) -> Ask:
 
 
 def counted(metrics: Metrics) -> Mapping[tuple[str, str], float]:
-    """How often each action had each result."""
+    """Return the number of times that each action had each result."""
     return {
         (sample.labels["action"], sample.labels["result"]): sample.value
         for family in metrics.registry.collect()

@@ -44,7 +44,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 async def said(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[str]:
-    """What the command says, as it says it."""
+    """The lines of the command, as it prints them."""
     lines: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(

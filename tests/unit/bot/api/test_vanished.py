@@ -16,7 +16,7 @@ async def test_an_ask_deleted_while_being_changed_is_404(
     serve: Serve, tmp_path: Path, method: str
 ) -> None:
     async def under_way() -> bool:
-        """Whether the call has found the ask and is waiting to change it."""
+        """Return True if the call has found the ask and is waiting to change it."""
         tasks = [str(task.get_coro()) for task in asyncio.all_tasks()]
         return any("apply_intent" in one or "Service.withdraw" in one for one in tasks)
 

@@ -218,13 +218,14 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "mcp": (["--help"], {"markdown_it"}),
     "mcp-proxy": (["--", "true"], set()),
 }
-"""How each command is started, and which of `UNUSED` it needs. The last two run until they are stopped."""
+"""The arguments that start each command, and those of `UNUSED` that it needs. The last two run until they are
+stopped."""
 MOST = 1035
 """The maximum number of modules that a command may import, including Python's own; a fifth of them are ours."""
 
 
 ALL_BUT_FEW: Final = ("aiohttp", "pydantic_settings", "answerback.runtime.config_file")
-"""What most commands import, without any of `UNUSED`: it is imported once, and then counted for every command."""
+"""The modules that most commands import, without any of `UNUSED`: imported once, and then counted for every command."""
 _COMMANDS: Final = """
 import importlib, json, os, sys
 from answerback_agents.cli import main

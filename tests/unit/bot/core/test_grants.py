@@ -369,7 +369,8 @@ def calls(draw: st.DrawFn) -> ToolCall:
 
 
 def meaning(call: ToolCall, match: str) -> object:
-    """What a grant is about, worked out in another way: everything but what it says that it leaves free."""
+    """Return the meaning of a grant, worked out in another way: everything except the parts that it says it leaves
+    free."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     free = {
         "command": ("description",),

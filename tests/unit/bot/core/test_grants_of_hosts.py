@@ -55,7 +55,7 @@ HOSTS: Final[Mapping[str, Json]] = {
 }  # fmt: skip
 """A prompt of each host that may be allowed again."""
 OFFERED: Final = ("options", "review_configs")
-"""What a host offers besides. Only the option that is chosen counts."""
+"""Other fields with a host's offers. Only the option that is chosen counts."""
 
 
 UNHEARD_OF: Final = ("unheard_of", 1)

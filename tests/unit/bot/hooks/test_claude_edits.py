@@ -35,7 +35,7 @@ def event_with(tool_input: str) -> bytes:
 
 
 async def hooked(service: Served, event: bytes, way: str) -> str:
-    """What the hook answers, over HTTP or as a command."""
+    """Return the hook's answer, over HTTP or as a command."""
     if way == "command":
         calls, parsed = BlockingConnection(service.url), json.loads(event)
         answer = await asyncio.to_thread(

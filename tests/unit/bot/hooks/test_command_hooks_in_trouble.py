@@ -265,7 +265,7 @@ async def test_an_answer_that_a_hook_could_not_pass_on_is_delivered_again(
 
 
 def is_in_write(pid: int) -> bool:
-    """Whether a process is blocked on writing to a pipe."""
+    """Return True if a process is blocked on writing to a pipe."""
     return "pipe_write" in Path(f"/proc/{pid}/wchan").read_text()
 
 

@@ -29,7 +29,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def run(service: Served, event: Json, action: Json | None = None) -> Any:
-    """What the command prints for an event, while a person acts."""
+    """Return the command's answer to an event, while a person acts."""
     printing = asyncio.create_task(asyncio.to_thread(piped, "antigravity", event, service.url))
     if action is not None:
         await service.act(await service.newest(), **action)

@@ -1,4 +1,4 @@
-"""Whether a response arrived, according to the system's state of its connection."""
+"""Tell from the system's state of its connection if a response arrived."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ ORDER: Final = (
 
 @pytest.fixture(params=STYLES)
 def style(request: pytest.FixtureRequest) -> MessageStyle:
-    """How each chat writes a message."""
+    """Each chat's style of a message."""
     return STYLES[request.param]
 
 

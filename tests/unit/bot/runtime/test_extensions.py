@@ -54,7 +54,7 @@ class TallySettings(Table):
 
 
 class TallyBody(BaseModel):
-    """How often an ask is counted."""
+    """The number of times that an ask is counted."""
 
     count: int
 

@@ -48,7 +48,7 @@ class Span:
 
 @dataclass
 class Collector:
-    """What a collector has received, once the service has stopped."""
+    """The spans that a collector has received, once the service has stopped."""
 
     receiver: Receiver
     services: set[str] = field(default_factory=set)

@@ -197,7 +197,7 @@ ALL: list[tuple[str, Json]] = [
 
 
 def is_denied(answer: Json | None) -> bool:
-    """Whether a host is held back, whatever its shape."""
+    """Return True if a host is held back, whatever its shape."""
     assert answer is not None
     output = answer.get("hookSpecificOutput", {})
     decision = output.get("decision", answer if isinstance(answer.get("decision"), str) else {})

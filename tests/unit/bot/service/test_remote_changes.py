@@ -114,7 +114,7 @@ async def pair(chat: FakeSurface, tmp_path: Path) -> AsyncIterator[tuple[Process
 
 
 def is_at(found: Ask | None, ask: Ask) -> bool:
-    """Whether it is this ask at its revision; by now it may have been shown."""
+    """Return True if it is this ask at its revision; by now it may have been shown."""
     return found is not None and (found.id, found.revision) == (ask.id, ask.revision)
 
 

@@ -34,7 +34,7 @@ STATUS = {RejectReason.STALE: 409, RejectReason.ENDED: 410, RejectReason.INVALID
 
 
 def same(actual: Any, expected: Any) -> bool:
-    """Whether two values are equal as JSON, where true is not 1."""
+    """Return True if two values are equal as JSON, where true is not 1."""
     return json.dumps(actual, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 

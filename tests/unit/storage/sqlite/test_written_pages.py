@@ -24,7 +24,7 @@ _FRAME_HEAD = struct.Struct(">I20x")
 
 
 class Log:
-    """What is written to the file from now on, as its write-ahead log tells."""
+    """The bytes that are written to the file from now on, as its write-ahead log tells."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.with_name(f"{path.name}-wal")

@@ -206,7 +206,7 @@ PLAN = "# Plan\n\n1. Move the table\n"
 
 @pytest.mark.rule("ACP-7", "SURFACE-20")
 def test_a_plan_is_one_whatever_the_agent_calls_it() -> None:
-    """What claude-agent-acp 0.101.0 sends."""
+    """The messages are those of claude-agent-acp 0.101.0."""
     text = {"type": "content", "content": {"type": "text", "text": PLAN}}
     request = permission(
         title="Ready to code?", kind="switch_mode", rawInput={"plan": PLAN}, content=[text]

@@ -87,7 +87,7 @@ def another_question() -> Json:
 
 
 def is_bridge(task: asyncio.Task[Any]) -> bool:
-    """Whether a task runs a bridge."""
+    """Return True if a task runs a bridge."""
     return "ServerBridge.run" in repr(task.get_coro())
 
 

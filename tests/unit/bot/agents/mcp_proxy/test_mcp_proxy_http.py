@@ -26,14 +26,14 @@ PONG = response(5)
 
 
 class Reply(NamedTuple):
-    """What the server answers next."""
+    """The server's next answer."""
 
     body: bytes = b""
     kind: str = JSON
     status: int = 200
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
     hangs: bool = False
-    """Whether the connection stays open until the client has gone."""
+    """True if the connection stays open until the client has gone."""
 
 
 class Got(NamedTuple):

@@ -86,7 +86,7 @@ MORE: Final[dict[str, Json]] = {
     },
     "plugin.approval.requested": {"pluginId": "mailer", "severity": "warning", "mcpTool": "send", "sessionKey": "k"},
 }  # fmt: skip
-"""What else hosts send."""
+"""Other fields that hosts send."""
 FULL: Final = {
     **{name: CALLS[name] | MORE.get(name, {}) for name in VARIANTS},
 }
@@ -131,7 +131,7 @@ HIDDEN: Final[dict[str, dict[str, str]]] = {
     "plugin.approval.requested": {"sessionKey": _ID},
     **{each["name"]: each["hidden"] for each in HOSTS if "hidden" in each},
 }  # fmt: skip
-"""What nobody reads before allowing, and why."""
+"""The fields that nobody reads before allowing, and why."""
 OPENAI: Final[dict[str, Json]] = {
     "shell": {"type": "shell_call", "action": {"commands": ["ls", "rm -rf /srv"], "timeout_ms": 5}},
     "local_shell": {"type": "local_shell_call", "action": {"command": ["ls"], "env": {"A": "b"}}},
@@ -224,7 +224,7 @@ def said(form: Form) -> str:
 
 
 def is_said(value: str, form: Form) -> bool:
-    """Whether people read a text, on one line or as JSON, which may be within JSON."""
+    """Return True if people read a text, on one line or as JSON, which may be within JSON."""
     quoted = json.dumps(value, ensure_ascii=False)[1:-1]
     everything = one_line(said(form))
     return any(one_line(text) in everything for text in (value, quoted, json.dumps(quoted)[1:-1]))
@@ -239,7 +239,7 @@ def shown_id(each: str | Path) -> str:
 
 
 def read_with(name: str, path: Path) -> bool:
-    """Whether a call is asked about with another text at a path."""
+    """Return True if a call is asked about with another text at a path."""
     return read(name, replaced(FULL[name], path, "other")) is not None
 
 
