@@ -158,6 +158,9 @@ class SlackSurface(ChatSurface):
         self._homes.refresh_for(ask)
         return at
 
+    def refresh_list(self, user_id: str) -> None:
+        self._homes.refresh_list(user_id)
+
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         # Only the person it is sent to reads a direct message.
         return (ANYONE,) if (destination.channel or "").startswith("D") else self._responders

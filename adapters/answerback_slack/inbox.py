@@ -145,6 +145,11 @@ class HomeTabs:
                 self._enqueue(user)
         self._start_worker()
 
+    def refresh_list(self, user: str) -> None:
+        """Refresh a person's Home, if it was opened: their list has changed, and no ask has."""
+        self._enqueue(user, 0.0)
+        self._start_worker()
+
     async def _show_page(self, user: str, pages: list[str]) -> None:
         await self.asks.save_draft(_key(user), [*pages])
         self.groups.forget_recent()  # what they see depends on the groups that they are in now

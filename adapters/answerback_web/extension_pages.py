@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from aiohttp import web
+from markupsafe import Markup
 
 from answerback.core.labels import Labels
 from answerback_web.site import Site
@@ -21,6 +22,16 @@ class PageLink(NamedTuple):
     text: str
 
 
+class RowLink(NamedTuple):
+    """A link beside each row of a person's inbox. The page gets the ask's id, as ``ask``."""
+
+    path: str
+    """Below the inbox."""
+    text: str
+    key: str
+    """The key that follows it, for the row that is open or has the focus."""
+
+
 class ExtensionPages(ABC):
     """Pages that an extension adds, on each listener."""
 
@@ -28,8 +39,22 @@ class ExtensionPages(ABC):
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
         """Return the routes of one listener. `answerback_web.visitors.VisitorPages` serves pages below inboxes."""
 
-    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
-        """Return the link that a visitor finds in their inbox; None: there is none."""
+    async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
+        """Return the links that a visitor finds in their inbox."""
+        return ()
+
+    def row_link(self, labels: Labels) -> RowLink | None:
+        """Return the link beside each row; None: there is none."""
+        return None
+
+    async def notice(
+        self, request: web.Request, visitor: Visitor, home: str, labels: Labels
+    ) -> Markup | None:
+        """Return what stands above the rows of an inbox that is requested; None: nothing does.
+
+        Args:
+            home: the inbox's relative address.
+        """
         return None
 
     def sign_in(self) -> str | None:

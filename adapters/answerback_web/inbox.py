@@ -260,13 +260,25 @@ class Inbox:
             drafts=self._site.draft_key(visitor.person),
             connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
-            further=[
-                link for each in self._extensions if (link := each.link(visitor, self._site.labels))
-            ],
+            **await self._of_extensions(request, visitor, links),
             may_link=self._can_link
             and not visitor.is_operator
             and visitor.person.known is not AuthMethod.OIDC,
         )
+
+    async def _of_extensions(
+        self, request: web.Request, visitor: Visitor, links: _Links
+    ) -> dict[str, object]:
+        """Return what extensions add to the inbox."""
+        labels, home = self._site.labels, links.home or ""
+        notices = [await each.notice(request, visitor, home, labels) for each in self._extensions]
+        return {
+            "further": [
+                link for each in self._extensions for link in await each.links(visitor, labels)
+            ],
+            "row_links": [link for each in self._extensions if (link := each.row_link(labels))],
+            "notices": [notice for notice in notices if notice],
+        }
 
     async def _grants(self, visitor: Visitor, links: _Links) -> list[GrantRow]:
         """Return what the visitor has allowed again, or the operator what all people have."""

@@ -15,8 +15,8 @@ from answerback.core.person import Person
 
 MAX_AWAY: Final = 366 * 86_400.0
 """Seconds for which people can be away."""
-_LENGTH: Final = re.compile(r"([1-9][0-9]{0,2})([hdw])", re.ASCII)
-_UNITS: Final = {"h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
+_LENGTH: Final = re.compile(r"([1-9][0-9]{0,2})([mhdw])", re.ASCII)
+_UNITS: Final = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 _HOURS: Final = re.compile(r"([0-2]?[0-9])(?::([0-5][0-9]))?", re.ASCII)
 WORKDAYS: Final = (0, 1, 2, 3, 4)
 """Monday to Friday, as `datetime.weekday` counts."""
@@ -134,7 +134,7 @@ def _read_person(value: JsonValue) -> Person | None:
 
 
 def parse_until(text: str, now: float) -> float | None:
-    """Return until when somebody is away: ``4h``, ``3d``, ``2w``, or the beginning of a day or minute (UTC)."""
+    """Return until when something holds: ``30m``, ``4h``, ``3d``, ``2w``, or the beginning of a day or minute (UTC)."""
     if length := _LENGTH.fullmatch(text):
         until = now + int(length[1]) * _UNITS[length[2]]
     else:

@@ -20,7 +20,7 @@ from answerback.core.people import People, account_id
 from answerback.core.person import Person
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command
-from answerback.ports.extension import Running
+from answerback.ports.extension import PeoplesLists, Running
 from answerback.ports.store import Store, get_readable
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback_away.absences import (
@@ -34,6 +34,8 @@ from answerback_away.absences import (
 )
 from answerback_away.commands import commands_of
 from answerback_away.desk import AwayDesk
+from answerback_away.snooze_commands import SnoozeCommand
+from answerback_away.snoozes import Snoozes
 
 logger = logging.getLogger(__name__)
 
@@ -60,10 +62,15 @@ class Away(Running, AwayDesk):
     Args:
         people: tells which accounts belong to one person.
         act: acts for the absent person, who hands an ask over.
+        lists: what waits for people, of which they can take something off their own.
     """
 
-    def __init__(self, store: Store, clock: Clock, people: People, act: Act) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, people: People, act: Act, lists: PeoplesLists
+    ) -> None:
         self._store, self._clock, self.people, self._act = store, clock, people, act
+        self.snoozes = Snoozes(store, clock, people, lists)
+        self._snooze = SnoozeCommand(self.snoozes, lists, clock)
         self._said: tuple[Said, ...] = ()
         self._zones: set[str] = set()
         """The time zones that are ready to be used."""
@@ -268,6 +275,7 @@ class Away(Running, AwayDesk):
             self._wake.clear()
             try:
                 await self.step()
+                await self.snoozes.step()
                 failing = False
             except StoreError as error:
                 if not failing:  # said once: the next tries are seconds apart
@@ -281,12 +289,15 @@ class Away(Running, AwayDesk):
             except TimeoutError:
                 pass
 
+    async def hidden_from(self, person: Person) -> Callable[[Ask], bool] | None:
+        return await self.snoozes.hidden_from(person)
+
     def commands(self) -> Sequence[Command]:
-        return commands_of(self)
+        return (*commands_of(self), self._snooze.command())
 
     def for_page(self, surface: str) -> object | None:
         if surface != "web":
             return None
         from answerback_away.page import AwayPages
 
-        return AwayPages(self)
+        return AwayPages(self, self.snoozes, self._clock)

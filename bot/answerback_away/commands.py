@@ -17,6 +17,8 @@ from answerback_base.sanitize import one_line
 
 AWAY: Final = "away"
 HOURS: Final = "hours"
+AWAY_COMMAND: Final = Command(AWAY, texts.AWAY_ABOUT)
+HOURS_COMMAND: Final = Command(HOURS, texts.HOURS_ABOUT)
 _BACK: Final = "back"
 _OFF: Final = "off"
 _MENTION: Final = re.compile(r"<@!?([^|>]+)(?:\|[^>]*)?>")
@@ -69,8 +71,8 @@ def commands_of(away: AwayDesk) -> Sequence[Command]:
         return CommandAnswer(f"{held}\n{usage}")
 
     return (
-        Command(AWAY, texts.AWAY_ABOUT, answer=leave),
-        Command(HOURS, texts.HOURS_ABOUT, answer=hours),
+        AWAY_COMMAND._replace(answer=leave),
+        HOURS_COMMAND._replace(answer=hours),
     )
 
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 from markupsafe import Markup
 
 from answerback.core.labels import Labels
+from answerback.ports.clock import Clock
 from answerback.ports.person_key import is_operator
-from answerback_away import texts
+from answerback_away import snooze_page, texts
 from answerback_away.absences import parse_hours, parse_until
 from answerback_away.commands import about
 from answerback_away.desk import AwayDesk
+from answerback_away.snooze_page import SnoozePage, notice_of
+from answerback_away.snoozes import Snoozes
+from answerback_away.templates import content_of
 from answerback_web import render, responses
-from answerback_web.extension_pages import ExtensionPages, PageLink
+from answerback_web.extension_pages import ExtensionPages, PageLink, RowLink
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from answerback.core.person import Person
 
 _PATH: Final = "away"
@@ -33,14 +33,28 @@ _PATH: Final = "away"
 class AwayPages(ExtensionPages):
     """The page on both listeners. The operator's key is nobody in particular, and so is never away."""
 
-    def __init__(self, away: AwayDesk) -> None:
-        self._away = away
+    def __init__(self, away: AwayDesk, snoozes: Snoozes, clock: Clock) -> None:
+        self._away, self._snoozes, self._clock = away, snoozes, clock
 
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
-        return _AwayPage(site, visitors, self._away).routes()
+        snooze = SnoozePage(site, visitors, self._snoozes, self._clock)
+        return [*_AwayPage(site, visitors, self._away).routes(), *snooze.routes()]
 
-    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
-        return None if is_operator(visitor.person) else PageLink(_PATH, texts.TITLE)
+    async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
+        found = [] if is_operator(visitor.person) else [PageLink(_PATH, texts.TITLE)]
+        if snoozed := await self._snoozes.list_of(visitor.person):
+            count = texts.SNOOZED_COUNT.format(count=len(snoozed))
+            found.append(PageLink(snooze_page.PATH, count))
+        return found
+
+    def row_link(self, labels: Labels) -> RowLink:
+        return RowLink(snooze_page.PATH, texts.SNOOZE, "s")
+
+    async def notice(
+        self, request: web.Request, visitor: Visitor, home: str, labels: Labels
+    ) -> Markup | None:
+        ask_id = request.query.get(snooze_page.DONE)
+        return await notice_of(self._snoozes, visitor, ask_id, home) if ask_id else None
 
 
 class _AwayPage(VisitorPages):
@@ -73,7 +87,8 @@ class _AwayPage(VisitorPages):
         ]
         # The first time, the template is read and compiled.
         content = await asyncio.to_thread(
-            _content,
+            content_of,
+            "away.html",
             back=texts.BACK,
             explained=texts.ABOUT,
             how_long=texts.HOW_LONG,
@@ -130,18 +145,3 @@ class _AwayPage(VisitorPages):
         if stand_in is None:
             return texts.NOBODY
         return texts.REFUSED.get(await self._away.leave(person, at, stand_in) or "")
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = resources.files("answerback_away") / "away.html"
-    return environment.from_string(source.read_text("utf-8"))
-
-
-def _content(**values: object) -> str:
-    return _template().render(**values)

@@ -25,6 +25,9 @@ REFUSED: Final = {
         "questions. Name somebody else."
     ),
 }
+OPERATOR_STAYS: Final = (
+    "Nothing was changed. The operator's key is nobody in particular, and so is never away."
+)
 TITLE: Final = "Away"
 ABOUT: Final = (
     "Whoever stands in gets the questions that wait for you, as if you had handed them over: within what each route "
@@ -35,3 +38,33 @@ WHO: Final = "Who stands in"
 SAVE: Final = "Save"
 HOURS_TITLE: Final = "Hours"
 HOURS_LABEL: Final = "Hours and time zone, such as 9-17 Europe/Berlin; empty: any time"
+
+SNOOZE: Final = "Snooze"
+SNOOZE_ABOUT: Final = "Take a question off your list until later"
+SNOOZE_EXPLAINED: Final = (
+    "Only your own list is without it: others still see it, and its deadline stays. It is back early if people are "
+    "reminded of it, if it is handed over or moves, if it needs a confirmation, or if the agent explains something."
+)
+SNOOZE_FOR: Final = {"1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "1 week"}
+"""The lengths that the page offers, each in words."""
+SNOOZE_OTHER: Final = "Or how long (30m, 4h, 3d, 2w), or until when (2026-12-24, UTC)"
+SNOOZED: Final = "Snoozed until {time}: {what}"
+SNOOZED_LIST: Final = "Snoozed"
+SNOOZED_COUNT: Final = "Snoozed ({count})"
+NOTHING_SNOOZED: Final = "You have snoozed nothing."
+UNTIL: Final = "until {time}"
+UNDO: Final = "Undo"
+SHOW_AGAIN: Final = "Show again"
+SHOWN_AGAIN: Final = "It is on your list again: {what}"
+NOT_WAITING: Final = "Nothing was changed. This question does not wait for you, or not any more."
+BAD_SNOOZE: Final = (
+    "Nothing was changed. Say how long (30m, 4h, 3d) or until which day (2026-12-24, UTC)."
+)
+WAITING: Final = "Waiting for you:"
+NOTHING_WAITS: Final = "Nothing is waiting for you."
+FIRST_ONES: Final = "These are the first {count}."
+SNOOZE_USAGE: Final = (
+    "A button snoozes one for {length}. For another time: {command} 30m, 3d, 2w or 2026-12-24."
+)
+SNOOZE_NUMBER: Final = "Snooze {number}"
+SHOW_NUMBER: Final = "Show {number} again"

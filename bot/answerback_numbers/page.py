@@ -39,8 +39,8 @@ class NumbersPages(ExtensionPages):
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
         return _NumbersPage(site, visitors, self._read).routes()
 
-    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
-        return PageLink(_PATH, _TITLE) if visitor.is_operator else None
+    async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
+        return [PageLink(_PATH, _TITLE)] if visitor.is_operator else []
 
 
 class _NumbersPage(VisitorPages):

@@ -74,9 +74,9 @@ class OidcPages(ExtensionPages):
         out = _SignOut(site, visitors, self._parts)
         return (*_SignIn(site, visitors, self._parts).routes(), *out.routes())
 
-    def link(self, visitor: Visitor, labels: Labels) -> PageLink | None:
+    async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
         is_ours = visitor.person.known is AuthMethod.OIDC
-        return PageLink(_SIGN_OUT, labels.sign_out) if is_ours else None
+        return [PageLink(_SIGN_OUT, labels.sign_out)] if is_ours else []
 
     def sign_in(self) -> str | None:
         return _SIGN_IN

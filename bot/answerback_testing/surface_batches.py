@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +13,8 @@ from answerback.core.clarification import CLARIFY
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.people import People
+from answerback.ports.store_values import Page
+from answerback.ports.surface import Actor
 from answerback_testing.simulated_people import (
     Capability,
     HasBatches,
@@ -46,6 +48,19 @@ async def _ask(stage: Stage, who: SimulatedPerson, form: Form) -> Ask:
 
 async def _decisions(stage: Stage, asks: Sequence[Ask]) -> list[object]:
     return [answered_values(await stage.harness.read_stored(ask.id)) for ask in asks]
+
+
+ListWaiting = Callable[[Actor, str | None, int], Awaitable[Page[Ask]]]
+
+
+def _without(ask_id: str, listed: ListWaiting) -> ListWaiting:
+    """Return what lists what waits for people, but for an ask."""
+
+    async def list_waiting(actor: Actor, after: str | None, limit: int) -> Page[Ask]:
+        page = await listed(actor, after, limit)
+        return Page(tuple(ask for ask in page.rows if ask.id != ask_id), page.after)
+
+    return list_waiting
 
 
 @requires_capability(Capability.BATCHES)
@@ -100,6 +115,22 @@ class BatchesContract:
         assert any(label.format(count=2) in read for label in says)
         assert await _decisions(stage, [*asks, others]) == [[], [], ["allow"], []]
         assert (await stage.harness.read_stored(asks[0].id)).status is Status.WITHDRAWN
+
+    @pytest.mark.rule("SNOOZE-2")
+    async def test_a_list_is_without_what_its_person_has_taken_off_it(
+        self,
+        stage: Stage,
+        ada: HasBatches,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        asks = [await _ask(stage, ada, _permission(f"make {n}")) for n in range(3)]
+        assert [*await ada.list_tickable(allow=False)] == [ask.id for ask in asks]
+        for each in (stage.harness, *stage.harness.other_replicas):
+            listed = each.service.list_waiting_for
+            monkeypatch.setattr(each.service, "list_waiting_for", _without(asks[1].id, listed))
+        assert [*await ada.list_tickable(allow=False)] == [asks[0].id, asks[2].id]
+        monkeypatch.undo()
+        assert [*await ada.list_tickable(allow=False)] == [ask.id for ask in asks]
 
     @pytest.mark.rule("BATCH-7", "PEOPLE-4")
     @pytest.mark.parametrize("allow", [True, False])

@@ -77,6 +77,7 @@ MIGRATIONS: Final = (
     Migration("by_time", schema.ASKS_BY_TIME),
     Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
     Migration("away", schema.AWAY),
+    Migration("snoozed", schema.SNOOZES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

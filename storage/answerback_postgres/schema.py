@@ -413,6 +413,17 @@ AWAY: Final = (
     "ALTER TABLE away ALTER value SET STATISTICS 0",
 )
 """Keep who is away, and in which hours people are told of what waits."""
+SNOOZES: Final = (
+    """CREATE TABLE snoozes (
+        person text COLLATE "C" NOT NULL,
+        ask_id text COLLATE "C" NOT NULL,
+        until double precision NOT NULL,
+        needs text NOT NULL,
+        PRIMARY KEY (person, ask_id))""",
+    "CREATE INDEX snoozes_by_end ON snoozes (until)",
+    "CREATE INDEX snoozes_of_ask ON snoozes (ask_id)",
+)
+"""Keep what people have taken off their own lists until a time."""
 URGENT: Final = (
     # The place of an ask's urgency in lists. An older replica stores none: it is 1, normal, as it takes all asks for.
     "ALTER TABLE asks ADD COLUMN urgency smallint NOT NULL DEFAULT 1",

@@ -24,6 +24,7 @@ _STRICT_CURL: Final = 'curl() { command curl --silent --show-error --fail-with-b
 _SECRET: Final = {
     "ANSWERBACK_CALLBACKS__SECRET": "whsec_" + "A" * 32,
     "ANSWERBACK_PEOPLE_LINK": "true",
+    "ANSWERBACK_AWAY__ENABLED": "true",
 }
 _PATIENCE: Final = 120.0
 

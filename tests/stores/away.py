@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core.ask import Ask
 from answerback.core.people import NOBODY_KNOWN
 from answerback.core.person import Person
-from answerback.ports.store import Store
+from answerback.ports.store import Store, Write
+from answerback.ports.store_values import Page
+from answerback.ports.surface import Actor
 from answerback_away.absences import Absence, Hours
 from answerback_away.away import Away
+from answerback_testing.example_asks import new_ask
 from tests.service_support import ManualClock
 
 ANN, BOB = (Person(surface="chat", user_id=f"{name}\u00fc'\"") for name in ("ann", "bob"))
 
 
+class _EverythingWaits:
+    """Lists on which everything is."""
+
+    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
+        raise AssertionError("nothing looks at the list")
+
+    async def is_waiting_for(self, person: Person, ask: Ask) -> bool:
+        return True
+
+    def list_changed(self, person: Person, ask: Ask) -> None:
+        """Nobody has to know."""
+
+
 def away_in(store: Store, clock: ManualClock) -> Away:
     """Return who is away, as another process knows it."""
-    return Away(store, clock, NOBODY_KNOWN, NotImplemented)
+    return Away(store, clock, NOBODY_KNOWN, NotImplemented, _EverythingWaits())
 
 
 class AwayContract:
@@ -38,3 +55,26 @@ class AwayContract:
         assert (await other.said_by(ANN)).hours is not None
         await away.set_hours(ANN, None)
         assert await store.rows.read("SELECT person FROM away") == []
+
+    @pytest.mark.rule("SNOOZE-1", "SNOOZE-5")
+    async def test_what_people_snooze_is_kept_replaced_and_forgotten(self, store: Store) -> None:
+        clock, ask = ManualClock(), new_ask(1)
+        await store.asks.create(Write(ask), None)
+        here, there = away_in(store, clock).snoozes, away_in(store, clock).snoozes
+        assert await here.hidden_from(ANN) is None
+        for seconds in (60.0, 30.0):
+            await here.snooze(ANN, ask, clock.now() + seconds)
+        hides = await there.hidden_from(ANN)
+        assert hides is not None
+        assert hides(ask)
+        assert not hides(new_ask(2))
+        assert await there.hidden_from(BOB) is None
+        assert [each.until for each in await there.list_of(ANN)] == [clock.now() + 30]
+        await there.show_again(ANN, ask)
+        assert await here.hidden_from(ANN) is None
+        await here.snooze(ANN, ask, clock.now() + 30)
+        await clock.advance(30)
+        assert await there.hidden_from(ANN) is None
+        await there.step()
+        await store.maintenance.prune(clock.now() + 1)
+        assert await store.rows.read("SELECT person FROM snoozes") == []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from answerback.core.ask import Ask, Reason, Status, Thread
 from answerback.core.ask import end_ask as end
 from answerback.core.labels import ENGLISH
+from answerback.core.person import Person
 from answerback.ports.claims import SOLE_CLAIM, Fence
 from answerback.ports.late_answers import LateAnswerQuery, SeenState
 from answerback.ports.receipts import NewLink, NewReceipt
@@ -25,6 +26,8 @@ from answerback_testing.store_examples import (
     receipt_row,
     release_all,
 )
+from tests.service_support import ManualClock
+from tests.stores.away import away_in
 
 _ACCOUNTS: Sequence[Account] = (("slack", "U1"), ("web", "ann@example.com"))
 
@@ -52,8 +55,19 @@ async def make_every_query(store: Store) -> None:
     await _work(store)
     await count_uncounted(store)
     await StatsReader(store).read(3_000.0, 12, ENGLISH)
+    await _snooze(store, first)
     await store.maintenance.prune(1.0)
     await store.erasure.list_erasable(1.0, 5)
+
+
+async def _snooze(store: Store, ask: Ask) -> None:
+    clock, person = ManualClock(), Person(surface="web", user_id="ann@example.com")
+    snoozes = away_in(store, clock).snoozes
+    await snoozes.snooze(person, ask, clock.now() + 1)
+    await snoozes.hidden_from(person)
+    await clock.advance(1)
+    await snoozes.step()
+    await snoozes.show_again(person, ask)
 
 
 async def _find_asks(store: Store) -> None:

@@ -20,7 +20,7 @@
   const pair = () => document.body.dataset.proof;
   const NEVER_TAKEN = "base, embed, frame, frameset, iframe, link, meta, object, script, style, template";
 
-  const form = () => document.querySelector("main .card form") || document.querySelector("main form");
+  const form = () => document.querySelector("main .card form") || document.querySelector("main form:not(.summary *)");
   const reached = (option) => !option.hidden;
   const inText = (node) => node instanceof HTMLElement && node.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
 
@@ -681,8 +681,16 @@
     else if (event.key === "x") tick(entries[at] || event.target);
     else if (event.key === "z") undo.takeBackLast();
     else if (event.key === "?") document.getElementById("keys").showModal();
-    else return false;
+    else return followRowLink(event.key, entries[at] || event.target);
     return true;
+  }
+
+  // Follows the link beside a row that has this key, and returns whether there is one.
+  function followRowLink(key, within) {
+    const links = within.closest(".entry")?.querySelectorAll(".beside-row a") || [];
+    const link = Array.from(links).find((each) => each.dataset.key === key);
+    if (link) link.click();
+    return Boolean(link);
   }
 
   function openEntry(entry) {

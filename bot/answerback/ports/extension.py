@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # commands that need no service import this module, too
     from answerback.ports.sender import SendResult
     from answerback.ports.settings_tables import LimitSettings
     from answerback.ports.store import Store
-    from answerback.ports.store_values import AskLimits, Delivery
+    from answerback.ports.store_values import AskLimits, Delivery, Page
     from answerback.ports.surface import Acted, Actor, Rejected, Surface
 
 GROUP: Final = "answerback.extensions"
@@ -111,6 +111,8 @@ class ServiceParts:
     """Act on an ask as a person, by the same rules; only once the service is built."""
     quiet_until: Callable[[Person, float], float | None]
     """Returns until when a person is not to be told of what waits, by all extensions; None: they may be."""
+    lists: PeoplesLists
+    """The lists of what waits for people; only once the service is built."""
     on_changed: Callable[[Callable[[Ask], None]], None]
     """Have a function called with each ask that changes or is new in this process, once that is stored."""
     on_ended: Callable[[Callable[[Ask], None]], None]
@@ -134,6 +136,19 @@ class KnownAgent(NamedTuple):
     owner: str | None
     """The person in the directory on whose behalf it asks."""
     limits: AskLimits
+
+
+class PeoplesLists(Protocol):
+    """The lists of what waits for people."""
+
+    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
+        """Return a page of a person's list; see `answerback.ports.surface.Asks`."""
+
+    async def is_waiting_for(self, person: Person, ask: Ask) -> bool:
+        """Return whether an ask waits for a person, even if an extension hides it from them."""
+
+    def list_changed(self, person: Person, ask: Ask) -> None:
+        """Say that an ask has left a person's list or is there again, though the ask has not changed."""
 
 
 class RunToCompletion(Protocol):
@@ -178,6 +193,10 @@ class Running:
     def routes(self) -> Sequence[web.RouteDef]:
         """The routes on the agents' listener, each of which authenticates its callers."""
         return ()
+
+    async def hidden_from(self, person: Person) -> Callable[[Ask], bool] | None:
+        """Return which of the asks that wait for a person are left out of their list for now; None: none of them."""
+        return None
 
     def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         """Return the background loops, by names for the log. One that fails is started again."""

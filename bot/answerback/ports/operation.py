@@ -112,7 +112,7 @@ class HeaderSpec:
 class Operation(Generic[C]):
     """One method on one path."""
 
-    method: Literal["GET", "POST", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "DELETE"]
     id: str
     path: str
     summary: str
@@ -150,4 +150,5 @@ class Operation(Generic[C]):
 
 get: Final = partial(Operation, "GET")
 post: Final = partial(Operation, "POST")
+put: Final = partial(Operation, "PUT")
 delete: Final = partial(Operation, "DELETE")

@@ -229,7 +229,8 @@ class Surface(Protocol):
     which `unready_reason` reports.
 
     It declares optional capabilities by having their methods: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`,
-    `SupportsPlaceGroups`. The service works without them. `show` and those methods may raise a kind of PlatformError.
+    `SupportsPlaceGroups`, `SupportsLists`. The service works without them. `show` and those methods may raise a kind of
+    PlatformError.
     """
 
     name: str
@@ -301,6 +302,14 @@ class SupportsPlaceGroups(Protocol):
 
         One that does not exist there, such as the administrators of a direct message, is left out.
         """
+
+
+@runtime_checkable
+class SupportsLists(Protocol):
+    """A surface that updates the lists of what waits for people by itself, whenever an ask changes."""
+
+    def refresh_list(self, user_id: str) -> None:
+        """Update a person's list soon: it has changed without a change of an ask."""
 
 
 @runtime_checkable

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from answerback.api.auth import AgentTokens
+from answerback.core.ask import Ask
 from answerback.core.intents import ResolvedAction
 from answerback.core.person import Person
 from answerback.ports.extension import Configured, ServiceParts
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime import person_keys
 from answerback.runtime.config import plugin_settings
@@ -63,6 +65,7 @@ async def build_service(on: Foundation) -> BuiltService:
         commands=extensions.commands(),
         extensions=extensions.storing(),
         quiet_until=extensions.quiet_until,
+        hidden_from=extensions.hidden_from,
     )
     return BuiltService(service, extensions, tokens)
 
@@ -78,6 +81,15 @@ class _Late:
 
     def quiet_until(self, person: Person, at: float) -> float | None:
         return self.extensions.quiet_until(person, at)
+
+    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
+        return await self.service.list_waiting_for(actor, after, limit)
+
+    async def is_waiting_for(self, person: Person, ask: Ask) -> bool:
+        return await self.service.is_waiting_for(person, ask)
+
+    def list_changed(self, person: Person, ask: Ask) -> None:
+        self.service.list_changed(person, ask)
 
 
 async def _open_extensions(
@@ -107,6 +119,7 @@ async def _open_extensions(
             wake_outbox=on.hooks.deliver,
             act=late.act,
             quiet_until=late.quiet_until,
+            lists=late,
             on_changed=on.hooks.changed.listen,
             on_ended=on.hooks.ended.listen,
             trace_headers=dict if tracing is None else tracing.headers,

@@ -8,6 +8,7 @@ from functools import partial
 
 from aiohttp import web
 
+from answerback.core.ask import Ask
 from answerback.core.person import Person
 from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, Extension, Running, ServiceParts
@@ -120,6 +121,19 @@ class Extensions:
         """Return until when a person is not to be told of what waits; None: they may be."""
         found = (each.quiet_until(person, at) for each in self.running.values())
         return max((until for until in found if until is not None), default=None)
+
+    async def hidden_from(self, person: Person) -> Callable[[Ask], bool] | None:
+        """Return which asks are left out of a person's list; None: none are."""
+        found = [await each.hidden_from(person) for each in self._hiding()]
+        hiding = [hides for hides in found if hides is not None]
+        return (lambda ask: any(hides(ask) for hides in hiding)) if hiding else None
+
+    def _hiding(self) -> Sequence[Running]:
+        return [
+            each
+            for each in self.running.values()
+            if type(each).hidden_from is not Running.hidden_from
+        ]
 
     def routes(self) -> list[web.RouteDef]:
         """Return further routes of the agents' listener."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.confirmer_copies import as_copy, chat_of, is_account_elsewhere
@@ -19,14 +20,27 @@ from answerback.service.may_see import actor_with, is_named
 
 logger = logging.getLogger(__name__)
 
+Hides: TypeAlias = Callable[[Ask], bool] | None
+"""Which of the asks that wait for a person are left out of their list; None: none of them."""
+
+
+async def hide_nothing(_person: Person) -> Hides:
+    """Leave nothing out of anybody's list."""
+    return None
+
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """Finds asks for people."""
+    """Finds asks for people.
+
+    Args:
+        hidden_from: returns what is left out of a person's list.
+    """
 
     search: AskSearch
     surfaces: Mapping[str, Surface]
     people: People
+    hidden_from: Callable[[Person], Awaitable[Hides]] = hide_nothing
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer by any of their accounts, the most urgent and then the
@@ -35,16 +49,30 @@ class Inbox:
 
         These are the asks whose responders include them, or a group that the surface says they are in. An ask that
         anyone may answer waits for them only outside channels, because the service cannot tell who sees a channel.
+        What an extension hides from the person is left out.
 
         Raises:
             ValueError: the cursor came from no page.
         """
+        return await self._list(actor, after, limit, await self.hidden_from(actor.person))
+
+    async def is_waiting_for(self, person: Person, ask: Ask) -> bool:
+        """Return True if an ask waits for a person, even if an extension hides it from them."""
+        accounts = self.people.accounts_of(person)
+        actors = [await _with_groups(actor_with(*each), [ask], self.surfaces) for each in accounts]
+        return ask.open and is_waiting_for(ask, actors, self.people)
+
+    async def _list(self, actor: Actor, after: str | None, limit: int, hides: Hides) -> Page[Ask]:
         accounts = self.people.accounts_of(actor.person)
         actors = [actor, *(actor_with(*account) for account in accounts[1:])]
         while True:
             page = await self.search.list_for_responder(accounts, after, limit)
             actors = [await _with_groups(each, page.rows, self.surfaces) for each in actors]
-            asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actors, self.people))
+            asks = tuple(
+                ask
+                for ask in page.rows
+                if is_waiting_for(ask, actors, self.people) and not (hides and hides(ask))
+            )
             if asks or page.after is None:
                 return Page(tuple(_as_read(ask, actors) for ask in asks), page.after)
             after = page.after
@@ -71,7 +99,8 @@ class Inbox:
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
         """The asks that match a search, all for None; else a person's own: those that wait for them if the search is
-        for open ones, else those that they answered. A page may have fewer than ``limit`` of them.
+        for open ones, with what is hidden from them, else those that they answered. A page may have fewer than
+        ``limit`` of them.
 
         Whom the search names stands for all accounts of that person.
         """
@@ -87,7 +116,7 @@ class Inbox:
             )
             return await self.search.find(wanted._replace(by=by), after, limit)
         while True:
-            page = await self.list_waiting_for(Actor(person), after, limit)
+            page = await self._list(Actor(person), after, limit, None)
             asks = tuple(ask for ask in page.rows if wanted.matches(ask))
             if asks or page.after is None:
                 return Page(asks, page.after)

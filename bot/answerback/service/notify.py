@@ -135,8 +135,15 @@ class Signals:
         )
         surfaces = self._surfaces if is_anywhere else (ask.placement.destination.surface,)
         for what in (ask.id, *surfaces):
-            for follower in self._followers.get(what, ()):
-                follower.wake(ask)
+            self._wake(what, ask)
+
+    def notify_lists(self, surface: str, ask: Ask) -> None:
+        """Notify the followers of a surface that an ask has left somebody's list there, or is there again."""
+        self._wake(surface, ask)
+
+    def _wake(self, what: str, ask: Ask) -> None:
+        for follower in self._followers.get(what, ()):
+            follower.wake(ask)
 
     def release(self) -> None:
         """Wake all followers: the process is stopping."""

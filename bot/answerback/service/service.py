@@ -7,7 +7,7 @@ submitted, acted on and stored; forms are the walker's business.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 from pydantic import JsonValue
@@ -27,7 +27,15 @@ from answerback.ports.extension import Running
 from answerback.ports.files import FileReader
 from answerback.ports.store import Store
 from answerback.ports.store_values import NO_LIMITS, AskLimits, StoredEntry
-from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
+from answerback.ports.surface import (
+    Acted,
+    Actor,
+    Batch,
+    Rejected,
+    RejectReason,
+    SupportsLists,
+    Surface,
+)
 from answerback.service import batches, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
@@ -35,7 +43,7 @@ from answerback.service.approval_leases import ApprovalLeases
 from answerback.service.expiry import expire_after_crashes, expire_change
 from answerback.service.files import Files
 from answerback.service.grants import CredentialOf, Grants, need_no_credential
-from answerback.service.inbox import Inbox
+from answerback.service.inbox import Hides, Inbox, hide_nothing
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.live_messages import ShownAsks
 from answerback.service.notify import Hooks
@@ -61,6 +69,7 @@ class Service(AskActions, ShownAsks):
         commands: what people can do by ``/answerback``.
         extensions: those that store something with changes.
         quiet_until: returns until when a person is not to be reminded of anything; None: they may be.
+        hidden_from: returns which asks are left out of a person's list.
     """
 
     def __init__(
@@ -82,6 +91,7 @@ class Service(AskActions, ShownAsks):
         commands: Sequence[Command] = (),
         extensions: Sequence[Running] = (),
         quiet_until: Callable[[Person, float], float | None] = lambda _person, _at: None,
+        hidden_from: Callable[[Person], Awaitable[Hides]] = hide_nothing,
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.claim, self.people = claim, routes.people
@@ -102,9 +112,12 @@ class Service(AskActions, ShownAsks):
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
         self.grants = Grants(commits, credential_of)
         self.list_grants = self.grants.list_live
-        inbox = Inbox(store.search, surfaces, routes.people)
+        inbox = Inbox(store.search, surfaces, routes.people, hidden_from)
         self.list_waiting_for, self.search_for = inbox.list_waiting_for, inbox.search_for
-        self.list_open_to_anyone = inbox.list_open_to_anyone
+        self.is_waiting_for, self.list_open_to_anyone = (
+            inbox.is_waiting_for,
+            inbox.list_open_to_anyone,
+        )
         self.list_answered_by = inbox.list_answered_by
         reported = self.late_answer_tracker.wait_until_reported
         super().__init__(commits, labels or Labels(), reported, self.grants.credential_of)
@@ -232,6 +245,14 @@ class Service(AskActions, ShownAsks):
 
     async def get(self, ask_id: str) -> Ask | None:
         return await self.store.asks.get(ask_id)
+
+    def list_changed(self, person: Person, ask: Ask) -> None:
+        """Update a person's lists: an ask has left them or is there again, though the ask has not changed."""
+        for name, user_id in self.people.accounts_of(person):
+            self.signals.notify_lists(name, ask)
+            surface = self.surfaces.get(name)
+            if surface is not None and isinstance(surface, SupportsLists):
+                surface.refresh_list(user_id)
 
     async def explain(self, ask_id: str, text: str) -> Acted | Rejected:
         """Add the agent's explanation: of what people asked back, or of anything else about the open question."""

@@ -62,6 +62,7 @@ MIGRATIONS: Final = (
     Migration("by_time", schema.ASKS_BY_TIME),
     Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
     Migration("away", schema.AWAY),
+    Migration("snoozed", schema.SNOOZES),
 )
 
 

@@ -376,6 +376,14 @@ AWAY: Final = (
     "CREATE TABLE away (person TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID",
 )
 """Keep who is away, and in which hours people are told of what waits."""
+SNOOZES: Final = (
+    """CREATE TABLE snoozes (
+        person TEXT NOT NULL, ask_id TEXT NOT NULL, until REAL NOT NULL, needs TEXT NOT NULL,
+        PRIMARY KEY (person, ask_id)) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX snoozes_by_end ON snoozes (until)",
+    "CREATE INDEX snoozes_of_ask ON snoozes (ask_id)",
+)
+"""Keep what people have taken off their own lists until a time."""
 NUMBERS: Final = (
     # The number of a row is that of its ask.
     """CREATE TABLE numbers (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from answerback.core.person import Person
 from answerback.ports.store import Store
+from answerback.service.inbox import Hides, hide_nothing
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Routes
@@ -40,6 +42,7 @@ class Parts:
         inquiry: bool = False,
         routes: Routes = NO_ROUTES,
         surfaces: tuple[str, ...] = ("chat", "web"),
+        hidden_from: Callable[[Person], Awaitable[Hides]] = hide_nothing,
     ) -> Service:
         """Return a service; another one on the same parts simulates a restart."""
         return Service(
@@ -51,6 +54,7 @@ class Parts:
             rules=rules,
             has_inquiry=inquiry,
             extensions=[STORES_WEBHOOKS],
+            hidden_from=hidden_from,
         )
 
 

@@ -26,6 +26,7 @@ from answerback.ports.store_values import DeliveryState, Existing, Idempotency, 
 from answerback.ports.surface import Shown
 from answerback.service.consumption import consume
 from answerback_away.away import SAVE
+from answerback_away.snoozes import SAVE as SAVE_SNOOZE
 from answerback_numbers.facts import Facts
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
 from answerback_receipts.bodies import ReceiptBody
@@ -109,6 +110,7 @@ async def fill(store: Store) -> None:
     await store.teams.redeem(await approve(store), new_token(), ANNS, 9)
     await store.teams.save_link(new_link(ODD))
     await store.rows.write(SAVE, [[ODD, ODD, 1.5]])
+    await store.rows.write(SAVE_SNOOZE, [[ODD, "ask_1", 2.5, ODD]])
     file = AttachedFile(id="file_a", name=ODD, media_type="image/png", bytes=3, sha256="0" * 64)
     await store.files.begin(file.id, "", 1.0, 0)
     await store.files.add_chunk(file.id, 0, b"\0\xff'")
@@ -140,6 +142,8 @@ async def holds_everything(store: Store) -> None:
     assert await store.rows.read("SELECT agent FROM numbers") == [(ODD,)]
     assert await store.rows.read("SELECT person, until FROM oidc_sessions") == [(ODD, 2.5)]
     assert await store.rows.read("SELECT person, value, at FROM away") == [(ODD, ODD, 1.5)]
+    snoozed = await store.rows.read("SELECT person, ask_id, until, needs FROM snoozes")
+    assert snoozed == [(ODD, "ask_1", 2.5, ODD)]
     moved = await store.messages.find_moved("slack", "C4", "T4", 9e9, 9)
     assert [ask.id for ask in moved] == ["ask_4"]
     assert await store.claims.next_due(0.0) == 2 / 3

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
+from answerback.core.person import Person
 from answerback.ports.store_values import Page
 from answerback_slack import inbox_view
 from tests.fakes.slack import home_tab
@@ -60,3 +61,25 @@ async def test_a_defect_in_one_home_is_logged_and_the_others_are_published(
     await up.submit(question("Both?"), responders=[up.ada.id, up.bob.id])
     await until(up, up.bob, "Both?")
     assert "a renderer broke" in caplog.text
+
+
+@pytest.mark.rule("SLACK-11", "SNOOZE-3")
+async def test_an_open_home_follows_what_leaves_its_persons_list_and_comes_back(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = up.app.service
+    mine, _ = await up.submit(question("Mine?")), await up.submit(question("Other?"))
+    await opened(up, up.ada, "Mine?", "Other?")
+    listed = service.list_waiting_for
+
+    async def without_mine(*what: Any) -> Page[Ask]:
+        found = await listed(*what)
+        return Page(tuple(ask for ask in found.rows if ask.id != mine.id), found.after)
+
+    person = Person(surface="slack", user_id=up.ada.id)
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "list_waiting_for", without_mine)
+        service.list_changed(person, mine)
+        await until(up, up.ada, "Other?")
+    service.list_changed(person, mine)
+    await until(up, up.ada, "Mine?", "Other?")

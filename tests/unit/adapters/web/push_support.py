@@ -197,6 +197,7 @@ async def push_rig(
             wake_outbox=hooks.deliver,
             act=NotImplemented,
             quiet_until=lambda _person, _at: None,
+            lists=NotImplemented,
             on_changed=lambda _listener: None,
             on_ended=hooks.ended.listen,
             trace_headers=dict,

@@ -7,6 +7,7 @@ from typing import Any
 from answerback.core.ask import Ask
 from answerback.core.people import People
 from answerback.core.person import Person
+from answerback.service.inbox import Hides
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from answerback_away.away import Away
@@ -42,10 +43,13 @@ class Team:
         by_name = {name: Route.model_validate(each) for name, each in tables.items()}
         routes = Routes("ops", by_name, people)
         self.parts = parts
-        self.service: Service = parts.service(routes=routes)
-        self.away = Away(parts.store, parts.clock, people, self.service.act)
+        self.service: Service = parts.service(routes=routes, hidden_from=self._hidden_from)
+        self.away = Away(parts.store, parts.clock, people, self.service.act, self.service)
         self.service.hooks.changed.listen(self.away.note_changed)
         self.service.quiet_until = self.away.quiet_until
+
+    async def _hidden_from(self, person: Person) -> Hides:
+        return await self.away.hidden_from(person)
 
     @property
     def now(self) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from answerback.runtime.app import RunningService
 from answerback.runtime.extensions import configured_for
 from answerback_away.extension import AwayExtension, AwaySettings
 from answerback_testing.extension_contract import ExtensionContract
@@ -28,6 +29,16 @@ class TestAway(ExtensionContract):
         assert finding.is_ok, "it is only a risk"
         switched_off = configured_for(settings_with(), AwayExtension())
         assert [each async for each in AwayExtension().findings(switched_off)] == []
+
+    @pytest.mark.parametrize("enabled", [True, False])
+    async def test_what_doctor_lists_is_what_people_can_type(
+        self, up: RunningService, enabled: bool
+    ) -> None:
+        """Doctor checks that a chat has the slash command where an extension has commands."""
+        settings = settings_with(away=AwaySettings(enabled=enabled))
+        listed = AwayExtension().listed_commands(configured_for(settings, AwayExtension()))
+        typed = [(each.name, each.about) for each in self.running(up).commands()]
+        assert [(each.name, each.about) for each in listed] == (typed if enabled else [])
 
     @pytest.fixture
     def tables(self) -> Mapping[str, Any]:
