@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from answerback_client.async_client import AsyncClient
+    from answerback_client.errors import (
+        ClientError,
+        NotFoundError,
+        RefusedError,
+        TooManyAsksError,
+        UnauthorizedError,
+        UnreachableError,
+    )
     from answerback_client.models import (
         Answers,
         Ask,
         AskedBackError,
-        ClientError,
         EndedError,
         Envelope,
         Event,
         InvalidCallError,
-        NotFoundError,
         Origin,
-        RefusedError,
         Retry,
         StaleError,
         StillOpenError,
         ToolResult,
-        TooManyAsksError,
-        UnauthorizedError,
-        UnreachableError,
         WebhookError,
         verify_webhook,
     )
@@ -55,7 +57,16 @@ __all__ = [
     "WebhookError",
     "verify_webhook",
 ]
-_MODULES = {"AsyncClient": "async_client", "Client": "sync_client"}
+_MODULES = {
+    "AsyncClient": "async_client",
+    "Client": "sync_client",
+    "ClientError": "errors",
+    "NotFoundError": "errors",
+    "RefusedError": "errors",
+    "TooManyAsksError": "errors",
+    "UnauthorizedError": "errors",
+    "UnreachableError": "errors",
+}
 
 
 if not TYPE_CHECKING:  # where it would allow every name

@@ -28,20 +28,24 @@ from urllib.parse import quote, urlencode
 import aiohttp
 from pydantic import JsonValue
 
-from answerback_client.connection import Retries, ServiceConnection, check_response, parse_body
+from answerback_client.connection import ServiceConnection, check_response
+from answerback_client.errors import (
+    ClientError,
+    Json,
+    TooManyAsksError,
+    UnreachableError,
+    parse_body,
+)
 from answerback_client.models import (
     OBJECT,
     Answers,
     Ask,
     AskedBackError,
-    ClientError,
     Envelope,
-    Json,
     StaleError,
     StillOpenError,
-    TooManyAsksError,
-    UnreachableError,
 )
+from answerback_client.retries import Retries
 
 _LONG_POLL: Final = 60.0
 """Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
@@ -371,7 +375,8 @@ class AsyncClient:
             try:
                 return await self._call_once(method, path, body, headers)
             except (UnreachableError, TooManyAsksError) as error:
-                await retries.pause_after(error, changes=method != "GET", repeat=repeat)
+                pause = retries.pause_after(error, changes=method != "GET", repeat=repeat)
+                await asyncio.sleep(pause)
 
     async def _call_once(
         self, method: str, path: str, body: object, headers: Mapping[str, str]

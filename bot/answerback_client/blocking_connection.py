@@ -13,12 +13,24 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
+from answerback_client.errors import (
+    MAX_RESPONSE,
+    ClientError,
+    ForeignServiceError,
+    Json,
+    TooManyAsksError,
+    UnauthorizedError,
+    UnreachableError,
+    UnsentError,
+    check_response,
+    parse_body,
+    reason_of,
+)
+from answerback_client.retries import Retries
 from answerback_client.token_proof import MAX_PROOF, TokenChallenge, is_unknown
-
-Json = dict[str, Any]
 
 LONG_POLL: Final = 60
 """Seconds that one long poll lasts."""
@@ -30,12 +42,6 @@ ANSWER_PATIENCE: Final = 900.0
 """Seconds for which calls are retried once the service has accepted the ask, which stays open meanwhile."""
 LOOKUP_PATIENCE: Final = 2.0
 """Seconds for which a mere look-up is retried."""
-_FIRST_PAUSE: Final = 0.25
-_MAX_PAUSE: Final = 5.0
-_MAX_RESPONSE: Final = 4 * 2**20
-"""Bytes of a response: a form of the largest size that the service accepts stays far below."""
-_MAX_REASON: Final = 2_000
-"""Characters of a refusal that are passed on."""
 _CONNECTIONS: Final = {
     "http": http.client.HTTPConnection,
     "https": http.client.HTTPSConnection,
@@ -45,38 +51,12 @@ _OUTCOMES: Final = "Answerback-Outcomes"
 _OF_EVERY_CALL: Final = ("Content-Type", "Authorization")
 
 
-class ServiceUnavailableError(Exception):
-    """The service cannot be reached, or is temporarily unable to answer."""
-
-    may_have_acted = True
-    """True if the service may have done what the call asks for: one of the tries got through, but no response came."""
-
-    def as_unasked(self) -> str:
-        """Say why people's answer is not known, and what the user has to do."""
-        advice = f"{self} The user has to start it with `answerback serve`."
-        if self.may_have_acted:
-            return f"Nobody has answered: {advice} The question may be open already."
-        return f"Nobody could be asked: {advice}"
-
-
-class RefusedError(Exception):
-    """The service refused a call, or what answered is not the service; the message says why."""
-
-    def __init__(self, message: str, body: Json | None = None) -> None:
-        super().__init__(message)
-        self.body = body or {}
-
-
-class ForeignServiceError(RefusedError):
-    """The program that answered is not the service, or does not know the token, which was not sent then."""
-
-
-class TooManyAsksError(RefusedError):
-    """The agent has reached one of its limits, and may try again after ``retry_after`` seconds."""
-
-    def __init__(self, message: str, retry_after: str) -> None:
-        super().__init__(message)
-        self.retry_after = float(retry_after) if retry_after.isdecimal() else _MAX_PAUSE
+def why_unasked(error: UnreachableError) -> str:
+    """Say why people's answer is not known, and what the user has to do."""
+    advice = f"{error} The user has to start it with `answerback serve`."
+    if error.may_have_acted:
+        return f"Nobody has answered: {advice} The question may be open already."
+    return f"Nobody could be asked: {advice}"
 
 
 class Response(NamedTuple):
@@ -167,29 +147,20 @@ class BlockingConnection:
                 before, and comes back.
 
         Raises:
-            ServiceUnavailableError: the service is still down.
-            RefusedError: it refused the call.
+            UnreachableError: the service is still down.
+            ForeignServiceError: another program answers.
+            RefusedError: the service refused the call.
         """
         headers = self._headers(key, wait)
-        until, pause = time.monotonic() + patience, _FIRST_PAUSE
-        lost = False
+        retries = Retries(patience)
         while True:
             try:
                 return self._call_once(method, path, body, headers, timeout, hook)
-            except (ServiceUnavailableError, TooManyAsksError, ForeignServiceError) as error:
-                if isinstance(error, ForeignServiceError):
-                    if not waits_out_others:
-                        raise
-                    least = pause
-                elif isinstance(error, TooManyAsksError):
-                    least = error.retry_after
-                else:
-                    least = pause
-                    lost = error.may_have_acted = lost or error.may_have_acted
-                if time.monotonic() + least > until:
+            except (UnreachableError, TooManyAsksError, ForeignServiceError) as error:
+                if isinstance(error, ForeignServiceError) and not waits_out_others:
                     raise
-            self.pause(least)
-            pause = min(pause * 2, _MAX_PAUSE)
+                pause = retries.pause_after(error, changes=method != "GET")
+            self.pause(pause)
 
     def _headers(self, key: str | None, wait: int) -> dict[str, str]:
         preferences = {f"wait={wait}": wait, "acknowledge": self.receipt is not None}
@@ -233,35 +204,31 @@ class BlockingConnection:
         headers: dict[str, str],
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """Send a request, and return the response with its body."""
-        connected = False
+        is_sent = False
         try:
             connection.connect()
-            connected = True
             if self.token:
                 self._challenge(connection, base, self.token)
+            is_sent = True
             connection.request(method, target, raw, headers)
             with (
                 connection.getresponse() as response
             ):  # which keeps the socket open until it is closed
-                return response, response.read(_MAX_RESPONSE + 1)
+                return response, response.read(MAX_RESPONSE + 1)
         except (OSError, http.client.HTTPException) as error:
-            why = getattr(error, "strerror", None) or error
-            failure = ServiceUnavailableError(f"Cannot reach Answerback at {self.url}: {why}.")
-            failure.may_have_acted = connected
-            raise failure from error
+            message = f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
+            raise (UnreachableError if is_sent else UnsentError)(message) from error
 
     def _read(
         self, response: http.client.HTTPResponse, content: bytes, hook: str | None
     ) -> Response:
         """Return a response that is not a refusal."""
-        self._check_up(response.status)
         if response.status == HTTPStatus.UNAUTHORIZED:
             raise self._wrong_token("is not set")
-        body = self._parse(response.status, content)
-        if response.status == HTTPStatus.TOO_MANY_REQUESTS:
-            raise TooManyAsksError(_refusal(body), response.headers.get("Retry-After", ""))
-        if response.status >= HTTPStatus.BAD_REQUEST:
-            raise RefusedError(_refusal(body), body)
+        if len(content) > MAX_RESPONSE:
+            raise self.foreign(response.status)
+        check_response(self.url, response.status, content, response.headers.get("Retry-After"))
+        body = parse_body(self.url, content, response.status)
         if hook is not None and response.headers.get("Answerback-Hook") != hook:
             raise self.foreign(response.status)
         return Response(response.status, body, content.decode(errors="replace"))
@@ -272,7 +239,8 @@ class BlockingConnection:
         connection.request("GET", f"{base}/v1/proof?{urlencode(challenge.query)}")
         with connection.getresponse() as response:
             content = response.read(MAX_PROOF)
-        self._check_up(response.status)
+        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise UnsentError(f"{self.url} answered HTTP {response.status}.")
         if challenge.is_proved_by(content):
             return
         if is_unknown(response.status, content):
@@ -282,15 +250,12 @@ class BlockingConnection:
             "It is another program, or an older Answerback: the user has to check that."
         )
 
-    def _check_up(self, status: int) -> None:
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise ServiceUnavailableError(f"{self.url} answered HTTP {status}.")
-
-    def _wrong_token(self, held: str) -> RefusedError:
-        return RefusedError(
+    def _wrong_token(self, held: str) -> UnauthorizedError:
+        detail = (
             f"Nobody could be asked: Answerback at {self.url} requires an agent's token, and the environment "
             f"variable {self.token_env} {held}. The user has to put the token there."
         )
+        return UnauthorizedError(HTTPStatus.UNAUTHORIZED, {"detail": detail})
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, str]:
         """Return a connection and the path of the service's address."""
@@ -299,24 +264,8 @@ class BlockingConnection:
             kind = _CONNECTIONS.get(address.scheme)
             if address.hostname and kind is not None:
                 return kind(address.hostname, address.port, timeout=timeout), address.path
-        raise RefusedError(f"{self.url} is not a valid Answerback address. Use http://host:port.")
-
-    def _parse(self, status: int, content: bytes) -> Json:
-        try:
-            body = json.loads(content) if len(content) <= _MAX_RESPONSE else None
-        except (ValueError, RecursionError):
-            body = None
-        if not isinstance(body, dict):
-            raise self.foreign(status)
-        return body
+        raise ClientError(f"{self.url} is not a valid Answerback address. Use http://host:port.")
 
     def foreign(self, status: int) -> ForeignServiceError:
         """Build the error for a response that is not Answerback's."""
         return ForeignServiceError(f"The server at {self.url} is not Answerback (HTTP {status}).")
-
-
-def _refusal(body: Json) -> str:
-    result = body.get("tool_result")
-    if isinstance(result, dict) and isinstance(content := result.get("content"), str):
-        return content[:_MAX_REASON]
-    return f"{body.get('title')}. {body.get('detail') or ''}".rstrip()[:_MAX_REASON]

@@ -1,55 +1,38 @@
-"""A connection to one service for asyncio: the token's proof before each request, errors, and retries.
+"""A connection to one service for asyncio: the token's proof before each request, and errors.
 
 `answerback_client.async_client` has the operations. Programs that speak another protocol to the service use this.
 """
 
 from __future__ import annotations
 
-import asyncio
 import io
-import random
 import sys
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
 import aiohttp
-from pydantic import ValidationError
 
-from answerback_client.models import (
-    OBJECT,
+from answerback_client import errors
+from answerback_client.errors import (
     ClientError,
-    EndedError,
-    InvalidCallError,
     Json,
-    NotFoundError,
-    RefusedError,
-    StaleError,
-    TooManyAsksError,
     UnauthorizedError,
     UnreachableError,
+    UnsentError,
+    parse_body,
     reason_of,
 )
+from answerback_client.models import EndedError, InvalidCallError, StaleError
 from answerback_client.token_proof import MAX_PROOF, TokenChallenge, is_provable, is_unknown
 
 _CHALLENGE_TIMEOUT: Final = aiohttp.ClientTimeout(total=10)
-_FIRST_PAUSE: Final = 0.25
-_LONGEST_PAUSE: Final = 10.0
-_REFUSALS: Final = {
-    401: UnauthorizedError,
-    403: UnauthorizedError,
-    404: NotFoundError,
+_REFUSALS: Final = errors.REFUSALS | {
     409: StaleError,
     410: EndedError,
     422: InvalidCallError,
-    429: TooManyAsksError,
 }
-
-
-class _UnsentError(UnreachableError):
-    """The request was not sent: nothing listens, or the listener did not prove that it knows the token."""
 
 
 class ServiceConnection:
@@ -122,7 +105,7 @@ class ServiceConnection:
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise self._invalid_address() from error
         except aiohttp.ClientConnectorError as error:
-            raise _UnsentError(self._why_unreachable(error)) from error
+            raise UnsentError(self._why_unreachable(error)) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise UnreachableError(self._why_unreachable(error)) from error
 
@@ -148,15 +131,15 @@ class ServiceConnection:
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise self._invalid_address() from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise _UnsentError(self._why_unreachable(error)) from error
+            raise UnsentError(self._why_unreachable(error)) from error
         if challenge.is_proved_by(body):
             return
         if is_unknown(status, body):
             detail = f"No agent has {self._token_name}."
             raise UnauthorizedError(HTTPStatus.UNAUTHORIZED, {"detail": detail})
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise _UnsentError(f"{self.url} answered HTTP {status}.")
-        raise _UnsentError(
+            raise UnsentError(f"{self.url} answered HTTP {status}.")
+        raise UnsentError(
             f"Cannot reach Answerback at {self.url}: the program there did not prove that it knows {self._token_name}, "
             "and did not get it."
         )
@@ -173,101 +156,13 @@ class ServiceConnection:
         return f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
 
 
-class Retries:
-    """The tries of one call to a service that is down.
-
-    Args:
-        patience: seconds for which the call is tried again.
-    """
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._failures = 0
-        self._may_have_acted = False
-        self.renew()
-
-    def renew(self) -> None:
-        """Begin the patience anew: the service is there."""
-        self._until = time.monotonic() + self._patience
-
-    async def pause_after(
-        self, error: UnreachableError | TooManyAsksError, *, changes: bool, repeat: bool = True
-    ) -> None:
-        """Pause before the next try, or raise the error: there is none.
-
-        Args:
-            changes: whether the call may have changed something, if it was sent.
-            repeat: whether the call may be sent again.
-        """
-        pause = _pause_after(self._failures)
-        self._failures += 1
-        if isinstance(error, TooManyAsksError):
-            pause = max(pause, error.retry_after)
-        else:
-            self._may_have_acted |= changes and not isinstance(error, _UnsentError)
-            error.may_have_acted = self._may_have_acted
-        if not repeat or time.monotonic() + pause > self._until:
-            raise error
-        await asyncio.sleep(pause)
-
-
-def _pause_after(failures: int) -> float:
-    """Seconds until the next try, random so that clients that failed together do not retry together."""
-    grown: float = _FIRST_PAUSE * 2.0 ** min(failures, 10)
-    return min(grown, _LONGEST_PAUSE) * random.uniform(1.0, 1.25)
-
-
 def parse_response(response: aiohttp.ClientResponse, url: str, raw: bytes) -> Json:
     """Return the JSON object of a response; raises what `check_response` and `parse_body` do."""
     check_response(response, url, raw)
     return parse_body(url, raw, response.status)
 
 
-def parse_body(url: str, raw: bytes, status: int = HTTPStatus.OK) -> Json:
-    """Return a JSON object.
-
-    Args:
-        url: the address of the service, for errors.
-        status: of its response.
-
-    Raises:
-        ClientError: it is none, so this is not Answerback.
-    """
-    try:
-        return OBJECT.validate_json(raw)
-    except ValidationError:
-        message = f"The server at {url} is not Answerback (HTTP {status:d}, no JSON object)."
-        raise ClientError(message) from None
-
-
 def check_response(response: aiohttp.ClientResponse, url: str, raw: bytes) -> None:
-    """Raise an error if a response reports one.
-
-    Args:
-        url: the address of the service, for errors.
-        raw: the response's body.
-
-    Raises:
-        RefusedError: the service refused the call; one of its subclasses.
-        UnreachableError: the service cannot answer now.
-        ClientError: it is not Answerback.
-    """
-    status = response.status
-    if status < HTTPStatus.BAD_REQUEST:
-        return
-    try:
-        body = parse_body(url, raw, status)
-    except ClientError as error:
-        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise UnreachableError(f"{url} answered HTTP {status}.") from error
-        raise
-    # 501 does not pass: the service lacks a part.
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.NOT_IMPLEMENTED:
-        raise UnreachableError(f"{url} answered HTTP {status}.")
-    # A 409 without an ask has another cause, such as erasing an ask that is still open.
-    is_specific = status != HTTPStatus.CONFLICT or "revision" in body
-    refusal = (_REFUSALS.get(status, RefusedError) if is_specific else RefusedError)(status, body)
-    if isinstance(refusal, TooManyAsksError):
-        retry_after = response.headers.get("Retry-After", "")
-        refusal.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
-    raise refusal
+    """Raise an error if a response reports one; see `answerback_client.errors.check_response`."""
+    retry_after = response.headers.get("Retry-After")
+    errors.check_response(url, response.status, raw, retry_after, _REFUSALS)

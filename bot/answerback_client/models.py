@@ -10,56 +10,12 @@ from typing import Final, NotRequired, Self, TypedDict
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from answerback_client.errors import ClientError, RefusedError
+
 Json = dict[str, JsonValue]
 
 OBJECT: Final = TypeAdapter(Json)
 _ROWS: Final = TypeAdapter(list[Json])
-
-
-class ClientError(Exception):
-    """The base class of this client's errors."""
-
-
-class UnreachableError(ClientError):
-    """The service cannot be reached, or only answers with server errors (5xx). Existing asks are not affected."""
-
-    may_have_acted = False
-    """True if the service may have done what the call asks for, because the response to one of the tries was lost."""
-
-
-def reason_of(error: BaseException) -> str:
-    """Return why a connection failed, for people, as the end of a sentence without the addresses and calls in the
-    error."""
-    if isinstance(error, TimeoutError):
-        return "the request timed out"
-    cause = getattr(error, "os_error", error)
-    number = getattr(cause, "errno", None)
-    if isinstance(number, int) and number > 0:  # resolvers' errors have a negative number, or none
-        return os.strerror(number)
-    return str(getattr(cause, "strerror", None) or cause)
-
-
-class RefusedError(ClientError):
-    """The service refused the call. ``status`` is the HTTP status, ``problem`` the whole problem document."""
-
-    def __init__(self, status: int, problem: Json) -> None:
-        super().__init__(str(problem.get("detail") or problem.get("title") or f"HTTP {status}"))
-        self.status = status
-        self.problem = problem
-
-
-class UnauthorizedError(RefusedError):
-    """The token is missing, unknown, or does not allow this call (401, 403)."""
-
-
-class NotFoundError(RefusedError):
-    """The ask does not exist, or belongs to another agent (404)."""
-
-
-class TooManyAsksError(RefusedError):
-    """The agent has reached one of its limits; it may try again after ``retry_after`` seconds."""
-
-    retry_after = 0.0
 
 
 class InvalidCallError(RefusedError):

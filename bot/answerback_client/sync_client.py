@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from answerback_client.async_client import PATIENCE, AsyncClient
-from answerback_client.models import ClientError
+from answerback_client.errors import ClientError
 
 P = ParamSpec("P")
 T = TypeVar("T")

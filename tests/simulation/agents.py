@@ -10,13 +10,8 @@ from typing import Final
 from aiohttp import web
 
 from answerback_client.async_client import AsyncClient
-from answerback_client.models import (
-    Ask,
-    ClientError,
-    StillOpenError,
-    TooManyAsksError,
-    UnreachableError,
-)
+from answerback_client.errors import ClientError, TooManyAsksError, UnreachableError
+from answerback_client.models import Ask, StillOpenError
 from tests.simulation.evidence import Evidence, Json, Plan, Report
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process

@@ -47,7 +47,8 @@ from answerback.mcp.tasks import Context
 from answerback.mcp.tool_results import error_result
 from answerback.mcp.tools import DEFAULT_WAIT, parse_asking_tools
 from answerback_client import ClientError, TooManyAsksError, UnauthorizedError, UnreachableError
-from answerback_client.connection import Retries, ServiceConnection, parse_response
+from answerback_client.connection import ServiceConnection, parse_response
+from answerback_client.retries import Retries
 
 logger = logging.getLogger(__name__)
 
@@ -175,7 +176,7 @@ class _Relay:
             try:
                 return await self._exchange(ctx, progress, left, left + self.patience)
             except (UnreachableError, TooManyAsksError) as error:
-                await retries.pause_after(error, changes=True)
+                await asyncio.sleep(retries.pause_after(error, changes=True))
 
     async def _exchange(
         self, ctx: Context, progress: _Progress, wait: float, timeout: float

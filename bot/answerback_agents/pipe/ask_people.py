@@ -20,9 +20,13 @@ from answerback_client.blocking_connection import (
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
     BlockingConnection,
+    why_unasked,
+)
+from answerback_client.errors import (
+    ClientError,
     RefusedError,
-    ServiceUnavailableError,
     TooManyAsksError,
+    UnreachableError,
 )
 
 _STATUSES: Final = (
@@ -110,9 +114,11 @@ class AskClient:
                 self.withdraw_in_background(asking)
             asking.asked.set()
             return self._wait(ask)
-        except ServiceUnavailableError as error:
-            return AskOutcome(None, error.as_unasked())
+        except UnreachableError as error:
+            return AskOutcome(None, why_unasked(error))
         except RefusedError as error:
+            return AskOutcome(None, error.explanation)
+        except ClientError as error:
             return AskOutcome(None, str(error))
         except Exception as error:  # noqa: BLE001 - the caller waits for an answer
             failure = error
@@ -138,18 +144,18 @@ class AskClient:
                 ask = self._call(
                     "GET", path, wait=LONG_POLL, patience=ANSWER_PATIENCE, waits_out_others=True
                 )
-        except ServiceUnavailableError as error:
+        except UnreachableError as error:
             return AskOutcome(None, f"{error} The question stays open ({ask['id']}).")
         return AskOutcome(ask)
 
     def report_no_answer(self, ask_id: str) -> AskOutcome:
         """Report that the agent is about to be told no; returns what people have decided, if they were faster."""
-        with suppress(ServiceUnavailableError):  # the ask ends with its lease
+        with suppress(UnreachableError):  # the ask ends with its lease
             try:
                 self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
             except RefusedError as error:
-                if _is_ask(error.body):
-                    return AskOutcome(error.body)
+                if _is_ask(error.problem):
+                    return AskOutcome(error.problem)
         return AskOutcome(None)
 
     def withdraw(
@@ -159,9 +165,9 @@ class AskClient:
         try:
             ended = self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout)
         except RefusedError as error:
-            ended = as_object(error.body.get("ask"))
+            ended = as_object(error.problem.get("ask"))
             return AskOutcome(ended if _is_ask(ended) else None)
-        except ServiceUnavailableError:
+        except UnreachableError:
             return None
         return AskOutcome(ended)
 

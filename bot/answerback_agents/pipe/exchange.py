@@ -24,10 +24,10 @@ from answerback_client.blocking_connection import (
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
     BlockingConnection,
-    Json,
     Response,
-    ServiceUnavailableError,
+    why_unasked,
 )
+from answerback_client.errors import Json, RefusedError, UnreachableError
 
 _MAX_DETAIL: Final = 2_000
 """Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
@@ -86,12 +86,13 @@ def answer_event(
         if is_answer(agent, event, answered.body):
             return Answer(answered.body or None, text=answered.text)
         failure: Exception = service.foreign(HTTPStatus.OK)
-    except ServiceUnavailableError as error:
+    except UnreachableError as error:
         # A late answer is not lost if the service is down: the next event fetches it.
         return Answer(denial(agent, event, str(error)))
     except Exception as error:  # noqa: BLE001 - hosts continue after a hook that fails, so none may fail
         failure = error
-    reason = str(failure) or type(failure).__name__
+    said = failure.explanation if isinstance(failure, RefusedError) else str(failure)
+    reason = said or type(failure).__name__
     denied = denial(agent, event, reason)
     return Answer(denied, reason if denied is None else None)
 
@@ -123,10 +124,9 @@ def _ask(
             response = _exchange(
                 agent, event, service, query, key, patience, waits_out_others=bool(state)
             )
-        except ServiceUnavailableError as error:
-            if state:
-                raise ServiceUnavailableError(f"{error} {state}") from error
-            raise ServiceUnavailableError(error.as_unasked()) from error
+        except UnreachableError as error:
+            why = f"{error} {state}" if state else why_unasked(error)
+            raise UnreachableError(why) from error
         if response.status != HTTPStatus.ACCEPTED:
             return response
         state = str(response.body.get("message"))[:_MAX_STATE]

@@ -9,10 +9,10 @@ import aiohttp
 import pytest
 
 from answerback_base import connection_errors
-from answerback_client import models
+from answerback_client import errors
 
 
-@pytest.mark.parametrize("reason_of", [connection_errors.reason_of, models.reason_of])
+@pytest.mark.parametrize("reason_of", [connection_errors.reason_of, errors.reason_of])
 @pytest.mark.parametrize(
     ("error", "text"),
     [

@@ -55,7 +55,7 @@ async def test_pauses_between_calls_grow_up_to_a_bound_and_differ(
             raise asyncio.CancelledError
 
     async with AsyncClient("http://127.0.0.1:1") as client:
-        monkeypatch.setattr("answerback_client.connection.asyncio.sleep", sleep)
+        monkeypatch.setattr("answerback_client.async_client.asyncio.sleep", sleep)
         with pytest.raises(asyncio.CancelledError):
             await client.submit("ask_user", GO)
         monkeypatch.undo()

@@ -26,8 +26,8 @@ from answerback.service.submission_request import Agent
 from answerback_agents.bridges.ask_people import Request, RequestAsker
 from answerback_agents.pipe import exchange
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
-from answerback_client import AsyncClient, TooManyAsksError
-from answerback_client.blocking_connection import BlockingConnection, RefusedError
+from answerback_client import AsyncClient, RefusedError, TooManyAsksError
+from answerback_client.blocking_connection import BlockingConnection
 from tests.service_support import WAIT, ask_user
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.conftest import Parts

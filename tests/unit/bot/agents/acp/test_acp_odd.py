@@ -15,12 +15,8 @@ from answerback_agents.pipe import json_rpc
 from answerback_agents.pipe.ask_people import AskClient, Call
 from answerback_agents.pipe.lines import LineTooLongError, LineWriter, read_lines
 from answerback_agents.pipe.origins import MAX_FOLDERS
-from answerback_client.blocking_connection import (
-    BlockingConnection,
-    RefusedError,
-    Response,
-    ServiceUnavailableError,
-)
+from answerback_client.blocking_connection import BlockingConnection, Response
+from answerback_client.errors import ForeignServiceError, UnreachableError
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import INITIALIZE, elicitation, notice, permission, selected
 from tests.unit.bot.agent_support import Json
@@ -97,7 +93,7 @@ def test_an_unforeseen_error_still_answers_the_agent() -> None:
 
 @pytest.mark.rule("ACP-6")
 @pytest.mark.parametrize(
-    "error", [ServiceUnavailableError("It is away."), RefusedError("It is not Answerback.")]
+    "error", [UnreachableError("It is away."), ForeignServiceError("It is not Answerback.")]
 )
 def test_a_service_that_goes_while_people_think_leaves_the_decision_to_the_editor(
     error: Exception,

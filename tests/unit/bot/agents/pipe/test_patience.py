@@ -10,12 +10,9 @@ import pytest
 from answerback_agents.cli import bridged_server
 from answerback_agents.pipe.ask_people import AskClient, Asking, Call
 from answerback_agents.pipe.exchange import answer_event
-from answerback_client import blocking_connection
-from answerback_client.blocking_connection import (
-    BlockingConnection,
-    Response,
-    ServiceUnavailableError,
-)
+from answerback_client import retries
+from answerback_client.blocking_connection import BlockingConnection, Response
+from answerback_client.errors import UnreachableError
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.hook_support import COPILOT
 
@@ -36,7 +33,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(blocking_connection, "time", SimpleNamespace(monotonic=lambda: made.now))
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: made.now))
     return made
 
 
@@ -46,7 +43,7 @@ def upgraded(clock: Clock, answer: Json) -> BlockingConnection:
     class Upgraded(BlockingConnection):
         def _call_once(self, *_: Any) -> Response:
             if clock.now < UPGRADE:
-                raise ServiceUnavailableError("It is being upgraded.")
+                raise UnreachableError("It is being upgraded.")
             return Response(200, answer)
 
     return Upgraded("http://127.0.0.1:1", pause=clock.wait)
