@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from answerback.core.ask import Status
+from answerback.core.files import numbered_pictures
 from answerback.core.labels import Labels
 from answerback.core.urgency import MarkColor
 from answerback.core.view import Prompt, View
@@ -101,8 +102,14 @@ def message(
     if not pictures:
         return _message(view, labels, list_state, ())
     named = tuple(each for each in view.files if each.id not in pictures)
+    numbers = numbered_pictures(view.files)
+    texts = {
+        each.id: f"{numbers[each.id]}. {each.label}" if len(numbers) > 1 else each.label
+        for each in view.files
+        if each.id in pictures
+    }
     shown = [
-        (pictures[each.id], shorten(each.label, limits.PICTURE_TEXT))
+        (pictures[each.id], shorten(texts[each.id], limits.PICTURE_TEXT))
         for each in view.files
         if each.id in pictures
     ]

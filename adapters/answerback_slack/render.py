@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from answerback.core.files import AttachedFile
+from answerback.core.files import AttachedFile, numbered_pictures
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
@@ -157,7 +157,10 @@ def _render_pictures(
     message = render(
         view._replace(files=named), labels, names, selected, collapse_long_records=collapse
     )
-    shown = [_picture(each, pictures[each.id]) for each in view.files if each.id in pictures]
+    numbers = numbered_pictures(view.files)
+    shown = [
+        _picture(each, pictures[each.id], numbers) for each in view.files if each.id in pictures
+    ]
     if len(message.blocks) + len(shown) > limits.BLOCKS_PER_MESSAGE:
         message = render(view, labels, names, selected, collapse_long_records=collapse)
         return replace(message, pictures=pictures)
@@ -171,12 +174,13 @@ def _has_controls(block: Block) -> bool:
     return block["type"] in {"actions", "input"} or "accessory" in block
 
 
-def _picture(file: AttachedFile, slack_id: str) -> Block:
+def _picture(file: AttachedFile, slack_id: str, numbers: Mapping[str, int]) -> Block:
+    title = f"{numbers[file.id]}. {file.label}" if len(numbers) > 1 else file.label
     return {
         "type": "image",
         "slack_file": {"id": slack_id},
         "alt_text": people_text.shorten(file.label, limits.ALT_TEXT, "")[0],
-        "title": kit.plain_text(file.label, limits.ALT_TEXT),
+        "title": kit.plain_text(title, limits.ALT_TEXT),
     }
 
 

@@ -210,7 +210,7 @@ def ask_page(
         hidden: whether the visitor may not read anything yet, and perhaps is the agent.
         address: returns where a file is served to the page; None: nowhere, so files are only named.
     """
-    view = view_of(ask, labels)
+    view = view_of(ask, labels, places_pictures=True)
     if hidden:
         view = view_for_agent(ask, view)
     prompt, files = view.prompt, NO_FILES if hidden else page_files(ask, address)

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from answerback.core.files import AttachedFile
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, Option, Question
 from answerback_testing.simulated_people import SimulatedPerson, Stage
 from answerback_testing.surface_clicks import create_viewed_ask, wait_for_steps
 from answerback_testing.surface_questions import AGAIN
@@ -72,6 +72,7 @@ class FilesContract:
         for expected in "Thenew*page*", "times.csv":
             assert expected in shown
         assert "Oldpage" in shown
+        assert "](file:" not in shown
         await ada.answer(question, True)
         await wait_for_steps(stage, ask, ada, after=1)
         shown = strip_whitespace(await ada.read_all_text())
@@ -88,3 +89,24 @@ class FilesContract:
         await ada.answer(question, True)
         await wait_for_steps(stage, ask, ada, after=1)
         assert "Aplot" in strip_whitespace(await ada.read_all_text())
+
+    @pytest.mark.rule("FILE-7", "FILE-20")
+    async def test_options_that_are_pictures_are_told_apart_without_opening_anything(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        sent = [
+            await store_file(stage, "side.png", alt="Menu at the side"),
+            await store_file(stage, "top.png", alt="Menu on top"),
+        ]
+        options = (
+            Option(value="side", label="Side", preview="![Side menu](file:side.png)"),
+            Option(value="top", label="Top", preview="![Top menu](file:top.png)"),
+        )
+        question = Question(
+            id="q", text="Which layout?", options=options, answer_type=AnswerType.SELECT
+        )
+        await create_viewed_ask(stage, [question], ada, request={"files": sent})
+        shown = strip_whitespace(await ada.read_all_text())
+        assert "](file:" not in shown
+        assert shown.index("Sidemenu") < shown.index("Topmenu")
+        await ada.answer(question, "top")

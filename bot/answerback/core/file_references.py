@@ -11,7 +11,7 @@ from answerback.core.files import AttachedFile
 from answerback.core.form import Form
 from answerback.core.markdown import Block, List, Paragraph, Quote, Span, Spans, parse
 
-_REFERENCE: Final = re.compile(r"!\[([^\]\n]*)\]\(file:(?:<([^>\n]+)>|([^\s()]+))\)")
+REFERENCE: Final = re.compile(r"!\[([^\]\n]*)\]\(file:(?:<([^>\n]+)>|([^\s()]+))\)")
 
 
 def split_at_pictures(
@@ -27,7 +27,7 @@ def split_at_pictures(
             yield span
             continue
         end = 0
-        for match in _REFERENCE.finditer(span.text):
+        for match in REFERENCE.finditer(span.text):
             named = match[2] or match[3]
             file = by_name.get(named) or by_name.get(unquote(named))
             if file is not None:
@@ -40,7 +40,7 @@ def split_at_pictures(
 def placed_files(source: str, files: Iterable[AttachedFile]) -> Iterator[AttachedFile]:
     """Yield the pictures that a Markdown text places."""
     if "](file:" in source:
-        for spans in _paragraphs(parse(source)):
+        for spans in paragraphs(parse(source)):
             for part in split_at_pictures(spans, files):
                 if not isinstance(part, Span):
                     yield part[0]
@@ -57,15 +57,15 @@ def unplaced_files(form: Form, files: Iterable[AttachedFile]) -> list[AttachedFi
     return [each for each in files if each.id not in placed]
 
 
-def _paragraphs(blocks: Iterable[Block]) -> Iterator[Spans]:
+def paragraphs(blocks: Iterable[Block]) -> Iterator[Spans]:
     for block in blocks:
         match block:
             case Paragraph(spans):
                 yield spans
             case Quote(inner):
-                yield from _paragraphs(inner)
+                yield from paragraphs(inner)
             case List(items):
                 for item in items:
-                    yield from _paragraphs(item.blocks)
+                    yield from paragraphs(item.blocks)
             case _:
                 pass

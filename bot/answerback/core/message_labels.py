@@ -10,6 +10,8 @@ class MessageLabels(FrozenModel):
 
     administrators: str = "the administrators of {group}"
     files_on_page: str = "Sent with this, and shown on its page: {names}"
+    picture_here: str = "Picture {number}: {name}"
+    only_picture_here: str = "Picture: {name}"
     files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
     forward_not_read: str = (
         "A forwarded message is not an answer: write your answer in a message of your own."

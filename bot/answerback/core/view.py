@@ -29,6 +29,7 @@ from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import possible_recipients
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
+from answerback.core.picture_words import option_in_words, question_in_words
 from answerback.core.placement import HandedOver
 from answerback.core.question_markdown import MARKS, divide, is_markdown
 from answerback.core.too_late import can_try_again
@@ -243,8 +244,19 @@ def _configured_label(ask: Ask) -> str | None:
     return labels.pop() if len(labels) == 1 else None
 
 
-def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
-    """Return the current view of an ask; options are told apart from the controls with these labels."""
+def view_of(ask: Ask, labels: Labels = ENGLISH, *, places_pictures: bool = False) -> View:
+    """Return the current view of an ask; options are told apart from the controls with these labels.
+
+    Args:
+        places_pictures: whether pictures are shown where texts place them; if not, words stand there.
+    """
+    view = _view_of(ask, labels)
+    if places_pictures or not view.files:
+        return view
+    return _with_pictures_in_words(view, ask.form.context_format, labels)
+
+
+def _view_of(ask: Ask, labels: Labels) -> View:
     question, form = ask.question, ask.request.form
     return View(
         ask_id=ask.id,
@@ -285,6 +297,26 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         urgency=ask.request.urgency if ask.outcome is None else Urgency.NORMAL,
         mark=ask.request.mark,
         files=ask.request.files,
+    )
+
+
+def _with_pictures_in_words(view: View, context_format: ContextFormat, labels: Labels) -> View:
+    files = view.files
+
+    def prompt_in_words(prompt: Prompt) -> Prompt:
+        every = (option_in_words(each, files, labels) for each in prompt.every_option)
+        question = question_in_words(prompt.question, files, prompt.context_format, labels)
+        return prompt._replace(question=question, every_option=tuple(every))
+
+    def line_in_words(line: Line) -> Line:
+        question = question_in_words(line.question, files, context_format, labels)
+        return line._replace(question=question)
+
+    about = view.confirmation
+    return view._replace(
+        prompt=view.prompt and prompt_in_words(view.prompt),
+        confirmation=about and about._replace(about=prompt_in_words(about.about)),
+        lines=tuple(map(line_in_words, view.lines)),
     )
 
 

@@ -184,7 +184,7 @@ def ask_json(ask: Ask, *, to_people: bool = False) -> JsonObject:
 
 
 def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
-    view, answers = view_of(ask), () if secret else ask.walk.answers
+    view, answers = view_of(ask, places_pictures=True), () if secret else ask.walk.answers
     shown = view_for_agent(ask, view) if secret else view
     result, interim = registry.render_result(ask), registry.render_interim_result(ask)
     outcome = ask.outcome

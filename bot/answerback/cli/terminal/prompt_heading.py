@@ -24,6 +24,7 @@ def render(
     Args:
         is_first: whether this is the first prompt that is shown: it also has the earlier answers.
     """
+    prompt = question_context.with_pictures_in_words(ask, prompt, labels)
     yield []
     asks = labels.asks if ask["waiting"] else labels.asked_unattended
     yield [*_marks(ask, labels), *text_line(sentence(asks, asker, labels), DIM)]

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from rich.cells import cell_len
 
 from answerback.cli.terminal.terminal_output import Fragments
+from answerback.core.files import AttachedFile
 from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
 from answerback.core.markdown import (
@@ -24,6 +25,7 @@ from answerback.core.markdown import (
     Verbatim,
     append_link_addresses,
 )
+from answerback.core.picture_words import pictures_in_words
 from answerback.core.typed_text import fold
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
@@ -48,6 +50,24 @@ def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
 
 def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
     yield from render_lines(context_blocks(str(prompt["context"]), format_of(prompt)))
+
+
+def with_pictures_in_words(
+    ask: Mapping[str, JsonValue], prompt: Mapping[str, JsonValue], labels: Labels
+) -> Mapping[str, JsonValue]:
+    """Return a prompt with words in place of the pictures that its texts place."""
+    sent = get_dicts(ask, "files")
+    if not sent:
+        return prompt
+    files = [AttachedFile.model_validate(each) for each in sent]
+    context, options = prompt.get("context"), get_dicts(prompt, "options")
+    if isinstance(context, str) and format_of(prompt) == "markdown":
+        context = pictures_in_words(context, files, labels)
+    for number, option in enumerate(options):
+        if isinstance(preview := option.get("preview"), str):
+            options[number] = {**option, "preview": pictures_in_words(preview, files, labels)}
+    shown: dict[str, JsonValue] = {**prompt, "context": context}
+    return shown | ({"options": [*options]} if options else {})
 
 
 def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:

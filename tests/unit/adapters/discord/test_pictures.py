@@ -55,9 +55,9 @@ def parts(live: Message) -> list[Any]:
 
 
 SHOWN = [
-    ("attachment://picture0.png", "The page *before*"),
-    ("attachment://picture1.webp", "after.webp"),
-    ("attachment://picture3.png", "big.png"),
+    ("attachment://picture0.png", "1. The page *before*"),
+    ("attachment://picture1.webp", "2. after.webp"),
+    ("attachment://picture3.png", "3. big.png"),
 ]
 
 
