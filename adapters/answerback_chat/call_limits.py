@@ -20,7 +20,7 @@ class CallLimits:
         self._closed_until: dict[str, float] = {}
         """In loop time, by key."""
         self._counted: dict[str, deque[float]] = {}
-        """Until when each call counts, in loop time, by what it counts toward."""
+        """The times until which calls count, in loop time, by what they count toward."""
 
     def wait_for(self, key: str, windows: Iterable[Window]) -> float:
         """Return the seconds until a call is taken that counts toward these windows."""

@@ -120,7 +120,7 @@ def _names(options: JsonValue) -> set[str]:
 
 def _is_equal(current: JsonValue, wanted: JsonValue) -> bool:
     """Return True if a registered value has all that is wanted; Discord adds fields, and orders lists of numbers
-    anew."""
+    in its own way."""
     if isinstance(current, dict) and isinstance(wanted, dict):
         return all(_is_equal(current.get(key), value) for key, value in wanted.items())
     if isinstance(current, list) and isinstance(wanted, list):

@@ -22,7 +22,7 @@ from answerback_slack.blocks import Block, clock_mrkdwn, date_mrkdwn, escape, es
 NAME_ROOM: Final = 160
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
-"""For when no responder's name is known."""
+"""The names where no responder's name is known."""
 _MARKS: Final = {
     Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
     Status.WITHDRAWN: "↩", Status.FAILED: "⚠",

@@ -49,7 +49,7 @@ class Pictures:
             frozenset({"missing_scope", "file_uploads_disabled", "not_allowed_token_type"}),
         )
         self._uploaded: dict[str, dict[str, str]] = {}
-        """By ask, the ids in Slack by those of the files."""
+        """The ids of files in Slack by our ids, for each ask."""
 
     async def upload(self, ask: Ask) -> Mapping[str, str]:
         """Upload what is not uploaded yet; return Slack's ids of what is, by the ids of the files."""

@@ -56,7 +56,7 @@ class Upload(NamedTuple):
     """A file that is sent with a call: https://core.telegram.org/bots/api#sending-files"""
 
     field: str
-    """Its part of the form, which a parameter of the call names."""
+    """The name of its part of the form, which a parameter of the call refers to."""
     name: str
     media_type: str
     data: bytes

@@ -42,7 +42,7 @@ class Inbox:
         self._ticks = TickedInbox(SURFACE, self.asks, self.labels, whole, self.fence)
 
     async def send(self, typed: TypedMessage) -> None:
-        """Answer the command, where only this person sees it, and show anew what was deleted there."""
+        """Answer the command, where only this person sees it, and show again what was deleted there."""
         page = await self._page(typed.actor, FIRST_PAGE, restore=True)
         await self.helpers.send_privately(typed.actor.person.user_id, page, typed.place, typed.id)
 

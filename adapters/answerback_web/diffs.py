@@ -29,7 +29,7 @@ class _Line(NamedTuple):
     text: str
     css: str
     number: int | None
-    """Its number in the new file, or of a removed line in the old one; None if that is not known."""
+    """Its line number in the new file, or of a removed line in the old one; None if that is not known."""
 
 
 def path_of(before: Block | None, block: Block) -> str | None:

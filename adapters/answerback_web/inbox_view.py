@@ -42,7 +42,7 @@ class InboxItem:
     detail: str
     """The other parts of the open question, as one line."""
     waits: str
-    """That it waits, and from which agent: all that a notification says."""
+    """A line that says that it waits, and from which agent: all that a notification says."""
     waits_since: float
     """When it began to wait as it does, or was handed over, in seconds since it was asked."""
     push_after: float

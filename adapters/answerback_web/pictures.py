@@ -35,7 +35,7 @@ class PageFiles:
 
     files: tuple[AttachedFile, ...] = ()
     rest: tuple[AttachedFile, ...] = ()
-    """Those that no text of the ask places."""
+    """The files that no text of the ask places."""
     address: Callable[[AttachedFile], str] | None = None
 
     def places(self, text: str | None) -> bool:

@@ -61,7 +61,7 @@ class _Answer(BaseModel):
     address: str
     """The address of the page, after redirects."""
     page: str
-    """Its markup; empty if the response is not a page."""
+    """The page's markup; empty if the response is not a page."""
 
 
 class Tickets:

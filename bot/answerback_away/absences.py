@@ -23,7 +23,7 @@ WORKDAYS: Final = (0, 1, 2, 3, 4)
 
 
 class Absence(NamedTuple):
-    """Until when a person is away, and who stands in."""
+    """The time until which a person is away, and who stands in."""
 
     until: float
     stand_in: Person

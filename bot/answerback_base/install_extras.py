@@ -21,9 +21,9 @@ PUSH: Final = ("push", ("cryptography", "http_ece", "py_vapid"))
 AGENTS: Final = "answerback-agents"
 """The distribution of what runs beside an agent. Its extras bring less than the service's extras of the same name."""
 AGENTS_MCP: Final = ("mcp", ("mcp",))
-"""Its extra for an MCP gateway over HTTP."""
+"""The extra of the agents' distribution for an MCP gateway over HTTP."""
 AGENTS_OPENCLAW: Final = ("openclaw", ("nacl",))
-"""Its extra for the bridge to OpenClaw."""
+"""The extra of the agents' distribution for the bridge to OpenClaw."""
 
 
 def missing_extra_message(

@@ -113,7 +113,7 @@ class Edited:
     written: str
     """The arguments as JSON, with each number as it was written."""
     digest: str
-    """By which the approval is consumed."""
+    """The digest by which the approval is consumed."""
     difference: str
     """The changes, in words."""
 

@@ -18,7 +18,7 @@ from answerback_numbers.waits import ERROR
 
 
 class StatsQuery(Wire):
-    """For how long."""
+    """The time to count."""
 
     weeks: Annotated[
         int, Field(ge=1, le=MAX_WEEKS, description="The weeks to count, with this one.")

@@ -19,9 +19,9 @@ from answerback_numbers.waits import quantile
 TABLE: Final = "numbers"
 MAX_WEEKS: Final = 520
 WEEKS: Final = 12
-"""For how many weeks numbers are read unless more are wanted, the current one included."""
+"""The number of weeks that are read unless more are wanted, the current one included."""
 OFTEN: Final = 3
-"""So often a call has to be allowed before it is listed."""
+"""The number of times that a call has to be allowed before it is listed."""
 _LISTED: Final = 20
 """Calls that are listed at most."""
 _COUNTS: Final = f"SELECT week, count(*) FROM {TABLE} WHERE week >= $1 GROUP BY week ORDER BY week"
@@ -97,7 +97,7 @@ class Stats:
     since: str
     total: Sums
     by: Mapping[str, Mapping[str, Sums]]
-    """By ``week``, ``agent`` and ``route``, each by name. The name of what has none is empty."""
+    """The sums by ``week``, ``agent`` and ``route``, each by name. The name of what has none is empty."""
     always_allowed: tuple[AlwaysAllowed, ...]
 
 
@@ -106,7 +106,7 @@ class _Week(NamedTuple):
 
     asks: int
     by: Mapping[str, Mapping[str, Sums]]
-    """By ``agent`` and ``route``, each by name."""
+    """The sums by ``agent`` and ``route``, each by name."""
 
 
 class StatsReader:

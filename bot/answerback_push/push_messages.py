@@ -26,7 +26,7 @@ PAYLOAD_BYTES: Final = 2_048
 TOKEN_SECONDS: Final = 12 * 3_600
 """The life of a signature; RFC 8292 allows a day."""
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-"""Of the curve P-256, https://www.rfc-editor.org/rfc/rfc5903#section-3.1."""
+"""The order of the curve P-256, https://www.rfc-editor.org/rfc/rfc5903#section-3.1."""
 _AUTH_BYTES: Final = 16
 
 

@@ -40,9 +40,9 @@ class LinkBody(TypedDict):
 
     n: int
     digest: Digest
-    """Of the RFC 8785 form of `receipt`."""
+    """The digest of the RFC 8785 form of `receipt`."""
     previous: Digest | None
-    """Of the RFC 8785 form of the link before; null for the first."""
+    """The digest of the RFC 8785 form of the link before; null for the first."""
     signature: str
     """Over the RFC 8785 form of `n`, `digest` and `previous`."""
     kid: str

@@ -28,8 +28,9 @@ JsonObject = dict[str, JsonValue]
 VERSION: Final = 3
 """The version of the payload and of what is beside it. A change that a reader could notice needs another."""
 VERSIONS: Final = (1, 2, VERSION)
-"""Those that can be checked. The first two had the arguments as they were read. The first had the owner in the clear,
-and named where an ask was sent as where it was decided; its view told only whether the headline was shortened."""
+"""The versions that can be checked. The first two had the arguments as they were read. The first had the owner in the
+clear, and named where an ask was sent as where it was decided; its view told only whether the headline was
+shortened."""
 WHOLE_UNITS: Final = 1_000
 """UTF-16 units of a question, with context and labels, of which every chat's message certainly shows all."""
 WHOLE_LINES: Final = 40
@@ -47,7 +48,7 @@ class _Hidden:
     def __init__(self, salt: bytes) -> None:
         self._salt = salt
         self.disclosed: dict[str, list[JsonValue]] = {}
-        """By digest: its salt and the text."""
+        """The salt and the text, by digest."""
 
     def add(self, name: str, value: JsonValue) -> str:
         """Return the digest that stands for a text."""

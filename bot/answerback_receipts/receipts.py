@@ -30,7 +30,7 @@ class Receipts(Running):
     surfaces: Mapping[str, Surface]
     """The configured surfaces by name."""
     linker: ReceiptLinker | None = None
-    """None: nothing links them."""
+    """The linker of the receipts; None: nothing links them."""
     kinds = frozenset({"ended"})
 
     def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:

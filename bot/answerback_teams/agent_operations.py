@@ -19,7 +19,7 @@ class ConnectedAgentBody(Wire):
     program: str
     machine: str
     address: str
-    """From where it was connected."""
+    """The address from which it was connected."""
     owner: PersonBody
     created_at: Timestamp
     expires_at: Timestamp

@@ -21,7 +21,7 @@ class LinkBody(Wire):
     """An account in a chat that is linked to a person's page."""
 
     account: str
-    """As `surface:id`."""
+    """The account, as `surface:id`."""
     name: str | None
     page: str
     """Whose page, as `surface:id`."""

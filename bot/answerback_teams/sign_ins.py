@@ -58,13 +58,13 @@ _JITTER: Final = 1.0
 MAX_WAITING: Final = 1_000
 """Sign-ins that wait at the same time; so an attacker who guesses has one code in 25 million."""
 MAX_WAITING_PER_ADDRESS: Final = 200
-"""Of these, from one address: an office is behind one."""
+"""The most of these from one address: an office is behind one."""
 FEW_WAITING: Final = 20
 """Addresses with as many share half of the places; the others are for those with fewer."""
 WRONG_CODES: Final = 10
 """Codes that do not exist, and that a person may enter in ten minutes."""
 ALL_WRONG_CODES: Final = 1_000
-"""Those that everyone together may enter."""
+"""The number of wrong codes that everyone together may enter."""
 _GROUP_SECONDS: Final = 300.0
 """Seconds for which it is remembered in which groups an agent's owner is."""
 MAX_REMEMBERED: Final = 10_000

@@ -54,15 +54,16 @@ class WrongCode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GuessLimit:
-    """The number of codes that do not exist that may be typed."""
+    """The number of wrong codes that may be typed: those that do not exist."""
 
     kind: str
-    """Of which codes; the store keeps the guesses under this name."""
+    """The kind of the codes; the store keeps the guesses under this name."""
     each: int
-    """By one account, in any ``seconds``."""
+    """The guesses that one account may make in any ``seconds``."""
     seconds: float
     in_all: int | None = None
-    """By all together in one process; half of them is for those who have done little. None: unlimited."""
+    """The guesses that all may make together in one process; half of them is for those who have done little. None:
+    unlimited."""
 
 
 class CodeGuesses:

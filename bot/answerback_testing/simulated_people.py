@@ -154,7 +154,7 @@ class ShownButton(NamedTuple):
 
     label: str
     id: str
-    """By which the platform tells it from the others."""
+    """The id by which the platform tells it from the others."""
     answers: bool
     """True if pressing it answers the open question with one of its options."""
     denies: bool

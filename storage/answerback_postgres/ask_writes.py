@@ -59,7 +59,7 @@ class AskWriteRows:
     lines: list[rows.Row] = field(default_factory=list)
     deliveries: list[rows.Row] = field(default_factory=list)
     extension_rows: list[rows.Row] = field(default_factory=list)
-    """Those of extensions."""
+    """The rows of extensions."""
     memories: list[rows.Row] = field(default_factory=list)
     seen: list[rows.Row] = field(default_factory=list)
     owed: rows.Row | None = None
@@ -68,7 +68,7 @@ class AskWriteRows:
     """The part that the agent has seen of what was owed before: the ask's id, the state and the time."""
     ended: Ask | None = None
     ask_rows: dict[tuple[str, tuple[str, ...]], rows.Row] = field(default_factory=dict)
-    """Those of tables of extensions that are numbered as the asks, by table and columns."""
+    """The rows of tables of extensions that are numbered as the asks, by table and columns."""
     made: Grant | None = None
     revoked: rows.Row | None = None
 

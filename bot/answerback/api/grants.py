@@ -49,7 +49,7 @@ class GrantList(Wire):
 
 
 class RevokeQuery(Wire):
-    """On whose behalf a front end revokes a grant."""
+    """The person on whose behalf a front end revokes a grant."""
 
     responder: Annotated[
         str | None,

@@ -20,7 +20,8 @@ _LASTING_NAMES: Final = {
     "answerback_receipts__bodies__LinkBody": "answerback__service__receipts__LinkBody",
     "answerback_teams__link_operations__LinkBody": "answerback__api__account_links__LinkBody",
 }
-"""Of models that are called alike, whose modules tell them apart: generated clients keep the names when one moves."""
+"""The lasting names of models that are called alike, whose modules tell them apart: generated clients keep the names
+when one moves."""
 _ALWAYS: Final = {
     403: ResponseSpec(
         "The caller may not do this: it is a page of another origin, or its token has another role."

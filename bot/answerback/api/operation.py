@@ -78,7 +78,7 @@ class Api:
     replica: Callable[[], ReplicaStatus] | None = None
     """The status of this process among the replicas that share its store; None if it is the only one."""
     extensions: Collection[Running] = ()
-    """Those that run."""
+    """The extensions that run."""
     exported_rows: Sequence[str] = ()
     """The tables of extensions whose rows are exported."""
     pending_changes: PendingChanges = field(default_factory=PendingChanges)

@@ -77,7 +77,7 @@ class Ask(StrictDataclass):
     acted_revision: int = 0
     """The revision that their action made."""
     accounts_refused: int = 0
-    """At how many of its owner's accounts nobody could be reached, so that it was sent to the next one."""
+    """The number of its owner's accounts at which nobody could be reached, so that it was sent to the next one."""
     missed: int = 0
     """Times that the live message was found to differ from what was recorded: deleted, or out of date."""
     copies: tuple[ConfirmerCopy, ...] = ()
@@ -325,7 +325,7 @@ def apply_action(
 
 
 def restart_reminders(ask: Ask, at: float) -> Schedule:
-    """Return the schedule of an ask whose reminders begin anew; the numbers of all before count as used."""
+    """Return the schedule of an ask whose reminders start again; the numbers of all before count as used."""
     number = ask.schedule.reminded_before + len(ask.reminders)
     since = at - ask.created_at + ask.schedule.set_back
     return replace(ask.schedule, reminded=number, reminded_before=number, reminded_from=since)

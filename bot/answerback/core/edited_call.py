@@ -26,7 +26,7 @@ class EditableCall(FrozenModel):
 
     question_id: str
     arguments: str
-    """As the agent's host wrote them."""
+    """The arguments as the agent's host wrote them."""
     json_schema: JsonValue = None
     """The schema of the other arguments; None: the host did not say."""
 

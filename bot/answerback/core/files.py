@@ -35,7 +35,7 @@ class AttachedFile(FrozenModel):
     id: str
     name: str
     media_type: str
-    """By its bytes: that of a picture, or `DOWNLOAD`."""
+    """The type by its bytes: that of a picture, or `DOWNLOAD`."""
     bytes: int
     sha256: str
     """In hexadecimal."""

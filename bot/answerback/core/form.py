@@ -116,7 +116,7 @@ class Question(FrozenModel):
     """True if only a person may answer."""
     persistence: Persistence = Persistence.NONE
     null_is_left_out: bool = False
-    """For a schema question: whether an optional field that is answered with null counts as left out."""
+    """For a schema question, True if an optional field that is answered with null counts as left out."""
     tool: str | None = None
     """The tool that the agent asks permission to use."""
     nothing_known: bool = False

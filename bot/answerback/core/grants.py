@@ -27,7 +27,7 @@ from answerback_base.strict_json import has_rewritten_numbers
 from answerback_base.visible_text import visible
 
 MINUTES: Final = (15, 60, 240)
-"""For how long surfaces offer a grant."""
+"""The durations of a grant, in minutes, that surfaces offer."""
 MAX_SUBJECT: Final = 500
 """The most characters of what a grant is for: people read it whole on every surface."""
 MAX_FOLDER: Final = 99

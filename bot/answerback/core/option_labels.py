@@ -17,9 +17,9 @@ class ShownOptions(NamedTuple):
     """A question's options as people see them."""
 
     options: tuple[Option, ...]
-    """Those that answer."""
+    """The options that answer."""
     others: tuple[Option, ...]
-    """Those that only say "something else": their control opens the text entry instead of sending their label."""
+    """The options that only say "something else": their control opens the text entry instead of sending their label."""
     every: tuple[Option, ...]
     """All of them, in the order sent."""
 

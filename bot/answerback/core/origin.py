@@ -1,4 +1,4 @@
-"""From where an agent asks, and how people read who asks. Pure."""
+"""The origin of an ask, and how people read who asks. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNKNOWN_ASKER: Final = "Assistant"
 
 
 class Origin(FrozenModel):
-    """From where an agent asks."""
+    """The place from which an agent asks."""
 
     host: str | None = None
     """The program that the agent runs in, as its hook or its kind of request says."""

@@ -37,7 +37,7 @@ class AccountLink(StrictDataclass):
     ended_at: EpochSeconds | None = None
     ended_by: Person | None = None
     former: tuple[str, ...] = ()
-    """Those that it was linked to before: all of them are one human being as far as is known."""
+    """The accounts that it was linked to before: all of them are one human being as far as is known."""
     revision: int = 1
 
     @property

@@ -103,7 +103,7 @@ class PlaceBefore(StrictDataclass):
     """Where an ask was until people can see it where it has moved to. If it cannot be shown there, it returns."""
 
     placement: Placement
-    """That place, with the people who could act there."""
+    """The place of before, with the people who could act there."""
     revision: int = 0
     """The revision that its message there shows."""
     opened: QuestionOpening = UNOPENED

@@ -64,7 +64,7 @@ class Request(FrozenModel):
     escalation: Escalation | None = None
     """Holds at the first destination, as ``ceiling`` does; see `answerback.core.ask.Ask.escalation`."""
     other_accounts: tuple[OtherAccount, ...] = ()
-    """Those of the agent's owner besides the one that is asked first."""
+    """The accounts of the agent's owner besides the one that is asked first."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     prompt_label: str = DEFAULT_ASKER
     """The agent's display name; see `answerback.core.view.asker_label`."""

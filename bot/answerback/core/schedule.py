@@ -18,7 +18,7 @@ class Schedule(StrictDataclass):
     """The number of reminders that are done, with those of before."""
     reminded_before: int = 0
     reminded_from: float = 0.0
-    """The reminders before they began anew, and when that was, in seconds from creation."""
+    """The number of reminders before the current series, and when that series began, in seconds from creation."""
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
     returned: bool = False

@@ -75,7 +75,7 @@ class Walk(StrictDataclass):
     editing: tuple[GivenAnswer, ...] | None = None
     """During an Edit: the answers as the review showed them; Back restores them."""
     moves_on: bool = False
-    """With a review: whether only questions without an answer follow. After Back, every later one is offered again."""
+    """With a review: True if only questions without an answer follow. After Back, every later one is offered again."""
     reply: str | None = None
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""

@@ -42,7 +42,7 @@ class Limits(NamedTuple):
 
 CLAUDE: Final = Limits(questions=4, min_options=2, options=4, header=None)
 PUBLISHED: Final = CLAUDE._replace(header=True)
-"""Those that our own definition states."""
+"""The limits that our own definition states."""
 OTHERS: Final = Limits(questions=MAX_QUESTIONS, min_options=0, options=MAX_OPTIONS)
 
 

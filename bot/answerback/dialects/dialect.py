@@ -115,7 +115,7 @@ class Tool:
     dialect: str
     name: str
     title: str
-    """For people."""
+    """The title that people see."""
     description: str
     parameters: dict[str, JsonValue]
     shape: str = ""

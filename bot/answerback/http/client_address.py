@@ -1,4 +1,4 @@
-"""From which address a request comes, and over which scheme, if trusted proxies are in between."""
+"""Tell the address from which a request comes, and its scheme, if trusted proxies are in between."""
 
 from __future__ import annotations
 

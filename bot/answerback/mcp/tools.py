@@ -77,7 +77,7 @@ class AskingTool:
     dialect: str | None = None
     """The dialect to read a call as, whatever the tool's name; None: detect it from the name and shape."""
     limits: Limits | None = None
-    """Those that the definition states, if other hosts' calls under this tool's name have none."""
+    """The limits that the definition states, if other hosts' calls under this tool's name have none."""
 
     def definition(self, enabled: Collection[str], wait: float = DEFAULT_WAIT) -> Tool | None:
         """The tool's definition with the shapes that are enabled; None if there are none.

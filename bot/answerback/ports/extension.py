@@ -56,7 +56,7 @@ class Configured:
     """The parts of the configuration that an extension reads."""
 
     table: Any
-    """Its own table, of the type `Extension.settings`."""
+    """The extension's own table, of the type `Extension.settings`."""
     agent_secrets: Mapping[str, Sequence[str]] | None = field(repr=False)
     """The callback secrets of each agent; None if agents need no tokens."""
     labels: Labels
@@ -258,7 +258,7 @@ class Extension(ABC):
         return ()
 
     def strengths(self, configured: Configured) -> Sequence[Strength]:
-        """By what else two people may differ because of it; `answerback doctor` says so."""
+        """Return the further evidence by which two people may differ because of it; `answerback doctor` lists it."""
         return ()
 
     def operations(self) -> Sequence[Operation[ApiCall]]:

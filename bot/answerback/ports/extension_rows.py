@@ -95,7 +95,7 @@ class SchemaTable(NamedTuple):
 
     name: str
     columns: tuple[str, ...] = ()
-    """Those that `answerback copy` copies, if any; ``seq`` is a number that the database gives."""
+    """The columns that `answerback copy` copies, if any; ``seq`` is a number that the database gives."""
     erase: str = ""
     """The statement that erases what belongs to the ask ``$1``; empty if nothing does."""
     given_number: bool = False

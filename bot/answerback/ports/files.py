@@ -62,7 +62,7 @@ class FileStore(FileReader, Protocol):
     async def find_unclaimed(
         self, file_ids: Collection[str], agent: str, since: float
     ) -> Sequence[AttachedFile]:
-        """Those of these files that the agent can still name: uploaded by it since then, and not claimed."""
+        """Return the files among these that the agent can still name: uploaded by it since then, and not claimed."""
 
     async def prune(self, before: float) -> int:
         """Delete uploads from before then that no ask has claimed; return how many."""

@@ -100,7 +100,7 @@ class PushDevices(Protocol):
         """Return True if a person was asked, or has acted."""
 
     async def note_seen(self, person: str, asks: Iterable[Ask]) -> None:
-        """Note that an open page shows these asks to a person, who need not be notified until they wait anew."""
+        """Note that an open page shows these asks to a person, who need not be notified until they wait again."""
 
 
 ComposePush = Callable[[Ask, bool], Mapping[str, JsonValue]]

@@ -114,7 +114,7 @@ class Search(NamedTuple):
     """The criteria of a search; None: any."""
 
     terms: tuple[str, ...] = ()
-    """Of `split_words` and the like: each must be one of the ask's words, or the beginning of one."""
+    """The words of `split_words` and the like: each must be one of the ask's words, or the beginning of one."""
     status: Status | None = None
     ended: bool = False
     """True if only asks that have ended are searched."""

@@ -75,7 +75,7 @@ class Batch(NamedTuple):
     """One decision about the permissions that a person has ticked in a list."""
 
     ticked: Sequence[str]
-    """Of each ask its id and the revision that the person saw, as `answerback.presentation.batch_rows` writes them."""
+    """The id of each ask, and the revision that the person saw, as `answerback.presentation.batch_rows` writes them."""
     allow: bool
     """True to allow them once, False to deny them."""
     delivery: str

@@ -122,7 +122,7 @@ class WaitingRoom(NamedTuple):
 
     most: int
     most_each: int
-    """From one source."""
+    """The number that may wait from one source."""
     few: int
     """Sources that have as many share one half of the room; the other is for those that have fewer."""
 

@@ -81,7 +81,7 @@ class Input:
     start: FieldEntry = None
     """The initial text, the indexes of the initially chosen choices, or the initial rows."""
     choices: tuple[InputChoice, ...] = ()
-    """Those of a menu; of an input for text, those that can be typed by number or label."""
+    """The choices of a menu; of an input for text, those that can be typed by number or label."""
     numbered: bool = False
     """True if the labels of the choices are numbered, because some of them are cut or look alike."""
     field: Field | None = None

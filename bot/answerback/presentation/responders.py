@@ -14,7 +14,7 @@ def responder_groups(ask: Ask) -> frozenset[str]:
 
 
 def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
-    """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
+    """Return None if the actor may act, else the groups that have yet to be looked up; empty: the actor may not act."""
     ids = (actor.person.user_id,) if actor.ids is None else actor.ids
     # Who can see the prompt is not known of a person elsewhere, unless a front end vouches for them.
     sees_it = actor.ids is None or actor.person.via is not None

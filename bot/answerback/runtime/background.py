@@ -32,7 +32,7 @@ class Background:
 
     message_sync: MessageSync
     replica: Replica | None
-    """None: this process is the only one that uses the store."""
+    """This process among those that share the store; None: it is the only one."""
 
 
 async def start_background(on: Foundation, built: BuiltService) -> Background:

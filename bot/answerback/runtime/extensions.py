@@ -89,7 +89,7 @@ def row_tables() -> list[RowTable]:
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    """Those that run, by name."""
+    """The extensions that run, by name."""
 
     running: Mapping[str, Running]
 

@@ -42,7 +42,8 @@ class Foundation:
     tracing: Tracing | None
     hooks: Hooks
     surfaces: dict[str, Surface] = field(default_factory=dict)
-    """By name. Empty at first: the service acts through the surfaces, and each of them is built with the service."""
+    """The surfaces by name. Empty at first: the service acts through them, and each of them is built with the
+    service."""
     pending_changes: PendingChanges = field(default_factory=PendingChanges)
     cut_off: set[ClaimKind] = field(default_factory=set)
     """The kinds of work that did not stop in time, whose claims have to lapse."""

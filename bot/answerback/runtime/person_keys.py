@@ -28,7 +28,7 @@ from answerback_storage.personal_links_file import PersonalLink, PersonalLinksFi
 logger = logging.getLogger(__name__)
 
 Fingerprints = tuple[Fingerprint, Fingerprint]
-"""Those of the key file, and of the file of personal links."""
+"""The fingerprints of the key file, and of the file of personal links."""
 
 
 class HolderReader:

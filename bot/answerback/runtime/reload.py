@@ -21,7 +21,7 @@ RELOADABLE_TABLES: Final = ("agents", "people", "routes", "default_route", "limi
 @dataclass(slots=True)
 class SettingsReloader:
     settings: Settings
-    """Those in use; at first, those the service was started with."""
+    """The settings in use; at first, those the service was started with."""
     tokens: AgentTokens
     extensions: Extensions
     routes: Routes

@@ -63,7 +63,7 @@ class ChangeCommitter:
     has_inquiry: bool
     """True if an inquiry backend is configured."""
     extensions: Sequence[Running]
-    """Those that store something with changes."""
+    """The extensions that store something with changes."""
     signals: Signals = field(init=False)
 
     def __post_init__(self) -> None:

@@ -47,9 +47,9 @@ class LeasePolicy:
 
 
 AGENT: Final = LeasePolicy(seconds=300.0, renewal=150.0, notes_departure=True)
-"""For an agent, which may call again."""
+"""The policy for an agent, which may call again."""
 CARRIER: Final = LeasePolicy(seconds=60.0, renewal=15.0, notes_departure=False)
-"""For the carrier of an approval, which ends with it; see `answerback.service.approval_leases`."""
+"""The policy for the carrier of an approval, which ends with it; see `answerback.service.approval_leases`."""
 
 
 def policy_of(request: Request) -> LeasePolicy:
@@ -213,7 +213,7 @@ class AgentPresence:
             self._changed.set()
 
     def _departures(self) -> tuple[tuple[dict[str, float], float], ...]:
-        """Those who have left, with the seconds for which they may be away."""
+        """Return the callers that have left, with the seconds for which they may be away."""
         return (self._recently_left, GRACE), (self._cut_off, CUT_OFF_GRACE)
 
     async def renew(self, ask_id: str, policy: LeasePolicy) -> None:

@@ -73,7 +73,8 @@ class ApprovalLeases:
         return await self._commits.change(ask_id, decide)
 
     def _measure_run(self) -> float:
-        """Return for how long this process has been running; a break, such as a suspended machine, begins it again."""
+        """Return the seconds that this process has been running. After a break, such as a suspended machine, they start
+        again."""
         now = self._clock.monotonic()
         ahead = self._clock.now() - now
         if ahead - self._ahead > MIN_CLOCK_STEP:

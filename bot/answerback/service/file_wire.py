@@ -18,7 +18,8 @@ class UploadedFileBody(TypedDict):
     name: str
     """Without folders, with every character visible: how contexts refer to it."""
     media_type: str
-    """By its bytes: `image/png`, `image/jpeg`, `image/gif` or `image/webp`, or else `application/octet-stream`."""
+    """The type by its bytes: `image/png`, `image/jpeg`, `image/gif` or `image/webp`, or else
+    `application/octet-stream`."""
     bytes: int
     sha256: str
     """In hexadecimal."""

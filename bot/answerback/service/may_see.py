@@ -14,7 +14,7 @@ from answerback.ports.surface import Actor
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """For whom an ask is read. With neither of both: for the operator, or for a front end, who may see all."""
+    """The reader of an ask. With neither of both: the operator, or a front end, who may see all."""
 
     agent: str | None = None
     """An agent sees its own asks."""

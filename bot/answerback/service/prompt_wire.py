@@ -90,7 +90,7 @@ class GrantOfferBody(TypedDict):
     text: str
     """A description of the calls that it allows."""
     minutes: int
-    """For how long at most."""
+    """The number of minutes at most."""
     uses: int
     """The number of uses at most."""
 

@@ -306,7 +306,8 @@ def read_origin(
     carrier: str | None,
     owner: str | None,
 ) -> Origin:
-    """From where an agent asks: its project or the last part of its folder, and a hook's subagent beside the host."""
+    """Return the origin of an ask: its project or the last part of its folder, and a hook's subagent beside the
+    host."""
     named = metadata.get("project")
     from_folder = file_name(sent.folder) if sent.folder else None
     project = sent.project or from_folder or (named if isinstance(named, str) else None)

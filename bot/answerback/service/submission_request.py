@@ -73,7 +73,7 @@ class To(_StrictModel):
 
 
 class SubmittedOrigin(_StrictModel):
-    """From where the agent asks. Who it is, its token says."""
+    """The place from which the agent asks. Its token says who it is."""
 
     project: _Place | None = None
     folder: _Place | None = None

@@ -61,7 +61,7 @@ class SyncPace(NamedTuple):
 
     concurrent: int = 32
     show_timeout: float = 45.0
-    """Until a show that hangs is abandoned and retried."""
+    """Seconds until a show that hangs is abandoned and retried."""
     first_pause: float = 0.5
     max_pause: float = 60.0
     outrun: float = 1.0

@@ -30,7 +30,7 @@ class RetentionPolicy:
     audit_days: float | None
     """Days for which lines about refused calls are kept; None: for ever."""
     tables: Sequence[RowTable] = ()
-    """Those of extensions, which say how long their rows are kept."""
+    """The tables of extensions, which say how long their rows are kept."""
     _unreadable: set[str] = field(default_factory=set)
     """Asks that cannot be erased because they cannot be read; each is logged once."""
 

@@ -88,7 +88,7 @@ class Scheduler:
 
     @property
     def pending_count(self) -> int:
-        """For how many asks an inquiry or a reminder is in progress."""
+        """The number of asks for which an inquiry or a reminder is in progress."""
         return len(self._in_progress)
 
     def due(self, at: float) -> None:

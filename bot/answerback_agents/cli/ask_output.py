@@ -21,7 +21,7 @@ EXIT_CODES: Final = {
     "withdrawn": 6,
     "failed": 7,
 }
-"""By how an ask ended."""
+"""The exit codes, by how an ask ended."""
 EXIT_STILL_OPEN: Final = 8
 EXIT_ASKED_BACK: Final = 9
 BY_DEFAULT: Final = "default"

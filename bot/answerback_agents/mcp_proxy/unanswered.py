@@ -18,11 +18,11 @@ class Sent(NamedTuple):
     message: Json
     line: bytes = b""
     definition: Json | None = None
-    """Of a call: the tool's, as it was allowed."""
+    """The definition of the tool that is called, as it was allowed."""
     is_repeated: bool = False
     """True if it was made again, after people had opened links."""
     edited: str | None = None
-    """Of a call that people have changed: its arguments now, which `message` has not."""
+    """The arguments of a call that people have changed, which `message` has not."""
 
 
 class Unanswered:

@@ -1,4 +1,4 @@
-"""From where an agent asks, as a submission says it: the folder and the session, as far as they fit."""
+"""The origin of an ask, as a submission says it: the folder and the session, as far as they fit."""
 
 from __future__ import annotations
 

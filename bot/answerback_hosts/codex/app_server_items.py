@@ -31,7 +31,7 @@ class AnnouncedItems:
 
     def __init__(self) -> None:
         self._items: dict[tuple[str, str], Json] = {}
-        """By the ids of their thread and their item."""
+        """The items by the ids of their thread and their own."""
 
     def follow(self, message: Json) -> None:
         """Note what a message from Codex says about an item."""

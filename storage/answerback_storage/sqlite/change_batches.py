@@ -173,7 +173,7 @@ class Batch:
         self._steps: dict[str, rows.Row] = {}
         """The row of `_STEP` for each changed ask, without its last line: the id, the revision on disk, the columns."""
         self._notes: dict[str, rows.Row] = {}
-        """Those of `_NOTE`."""
+        """The rows of `_NOTE`."""
         self._lines = _LineNumbers()
         self.lines_moved = False
         """True if something other than steps may have added lines, so that line numbers have to be read again."""
