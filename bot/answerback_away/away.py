@@ -43,6 +43,9 @@ _READ: Final = "SELECT value FROM away ORDER BY at, person"
 SAVE: Final = """INSERT INTO away (person, value, at) VALUES {values}
     ON CONFLICT (person) DO UPDATE SET value = excluded.value, at = excluded.at"""
 _FORGET: Final = "DELETE FROM away WHERE person IN ({values})"
+_SAVE_IF_SAME: Final = """UPDATE away SET value = column3 FROM (VALUES {values}) AS new
+    WHERE person = column1 AND value = column2"""
+_FORGET_IF_SAME: Final = "DELETE FROM away WHERE (person, value) IN (VALUES {values})"
 _REFRESH_SECONDS: Final = 2.0
 """Seconds that other processes may take to notice that somebody is away."""
 _SWEEP_SECONDS: Final = 60.0
@@ -119,8 +122,7 @@ class Away(Running, AwayDesk):
         if said.absence is None and said.hours is None:
             await self._store.rows.write(_FORGET, [[key]])
         else:
-            value = json.dumps(to_json(said))
-            await self._store.rows.write(SAVE, [[key, value, self.now()]])
+            await self._store.rows.write(SAVE, [[key, _stored(said), self.now()]])
         await self.refresh()
         self._swept_at = float("-inf")
         self._wake.set()
@@ -166,13 +168,6 @@ class Away(Running, AwayDesk):
         if new := {each.hours.zone for each in said if each.hours} - self._zones:
             known = await asyncio.to_thread(lambda: {zone for zone in new if is_zone(zone)})
             self._zones |= known
-        # Hours in a zone that this machine does not know hold nobody's reminders back.
-        said = tuple(
-            each
-            if each.hours is None or each.hours.zone in self._zones
-            else each._replace(hours=None)
-            for each in said
-        )
         has_changed, self._said = said != self._said, said
         return has_changed
 
@@ -209,9 +204,12 @@ class Away(Running, AwayDesk):
                     break
 
     async def _save_over(self, said: Said) -> None:
-        swept = self._swept_at
-        await self._save(said._replace(absence=None))
-        self._swept_at = swept
+        """Store that an absence is over, unless the person has said something else meanwhile."""
+        key, before, after = account_id(said.person), _stored(said), said._replace(absence=None)
+        if after.hours is None:
+            await self._store.rows.write(_FORGET_IF_SAME, [[key, before]])
+        else:
+            await self._store.rows.write(_SAVE_IF_SAME, [[key, before, _stored(after)]])
 
     async def _hand_on(self, ask: Ask, now: float) -> None:
         """Give an ask to those who stand in for its responders, once for each."""
@@ -263,7 +261,9 @@ class Away(Running, AwayDesk):
             return None
         absence = said.absent(at)
         back = at if absence is None else absence.until
-        opens = None if said.hours is None else said.hours.quiet_until(back)
+        # Hours in a zone that this machine does not know hold nobody's reminders back.
+        hours = said.hours if said.hours and said.hours.zone in self._zones else None
+        opens = None if hours is None else hours.quiet_until(back)
         return opens or (None if absence is None else back)
 
     def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
@@ -301,3 +301,7 @@ class Away(Running, AwayDesk):
         from answerback_away.page import AwayPages
 
         return AwayPages(self, self.snoozes, self._clock)
+
+
+def _stored(said: Said) -> str:
+    return json.dumps(to_json(said))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.people import NOBODY_KNOWN
 from answerback.core.person import Person
+from answerback.ports.search import Account
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
@@ -55,6 +58,32 @@ class AwayContract:
         assert (await other.said_by(ANN)).hours is not None
         await away.set_hours(ANN, None)
         assert await store.rows.read("SELECT person FROM away") == []
+
+    @pytest.mark.rule("AWAY-1")
+    @pytest.mark.parametrize("hours", [None, Hours(60, 120, "UTC")], ids=["always", "in hours"])
+    async def test_who_leaves_again_as_their_absence_ends_is_away(
+        self, store: Store, monkeypatch: pytest.MonkeyPatch, hours: Hours | None
+    ) -> None:
+        clock = ManualClock()
+        away, other = away_in(store, clock), away_in(store, clock)
+        real = store.search.list_for_responder
+        cat = Person(surface="chat", user_id="cat")
+
+        async def leave_meanwhile(
+            accounts: Sequence[Account], after: str | None, limit: int
+        ) -> Page[Ask]:
+            await other.leave(ANN, clock.now() + 3_600, cat)
+            return await real(accounts, after, limit)
+
+        await away.leave(BOB, clock.now() + 7_200, cat)
+        await clock.advance(1)
+        await away.set_hours(ANN, hours)
+        await away.leave(ANN, clock.now() + 60, cat)
+        await clock.advance(61)
+        monkeypatch.setattr(store.search, "list_for_responder", leave_meanwhile)
+        await away.step()
+        said = await away.said_by(ANN)
+        assert (said.absence, said.hours) == (Absence(clock.now() + 3_600, cat), hours)
 
     @pytest.mark.rule("SNOOZE-1", "SNOOZE-5")
     async def test_what_people_snooze_is_kept_replaced_and_forgotten(self, store: Store) -> None:
