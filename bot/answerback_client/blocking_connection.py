@@ -131,13 +131,14 @@ class BlockingConnection:
         timeout: float = CALL_TIMEOUT,
         hook: str | None = None,
         waits_out_others: bool = False,
+        is_json: bool = True,
     ) -> Response:
         """Call the API, retrying while the service is down.
 
         With a token, each try begins with a challenge: while the service is down, any program may have its port.
 
         Args:
-            body: the JSON to send, as it is.
+            body: the JSON to send, as it is; or a file's bytes.
             key: the call's idempotency key.
             wait: seconds for which the service may hold its response.
             patience: seconds for which the call is retried.
@@ -145,6 +146,7 @@ class BlockingConnection:
             hook: the hook that has to answer.
             waits_out_others: whether the call is also retried while another program answers: the service was there
                 before, and comes back.
+            is_json: False if the body is a file's bytes.
 
         Raises:
             UnreachableError: the service is still down.
@@ -152,6 +154,8 @@ class BlockingConnection:
             RefusedError: the service refused the call.
         """
         headers = self._headers(key, wait)
+        if not is_json:
+            headers["Content-Type"] = "application/octet-stream"
         retries = Retries(patience)
         while True:
             try:

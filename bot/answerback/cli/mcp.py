@@ -36,6 +36,7 @@ def command(
     The service has to be running as well (`answerback serve`).
     """
     import asyncio
+    from pathlib import Path
 
     from answerback.mcp.stdio_relay import RelayOptions, serve_on_streams
     from answerback.mcp.tools import parse_asking_tools
@@ -47,4 +48,5 @@ def command(
         parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    asyncio.run(serve_on_streams(resolve_url(url), token, RelayOptions(tools, wait, to)))
+    options = RelayOptions(tools, wait, to, Path.cwd())
+    asyncio.run(serve_on_streams(resolve_url(url), token, options))

@@ -78,6 +78,8 @@ class HookQuery(BaseModel):
     """Where to ask; by default the token's route, or else the default route."""
     urgency: Urgency | None = None
     """The urgency that the hook states; None: the route's."""
+    files: str | None = None
+    """The ids of pictures that a question shows, found in the session's folder; separated by commas."""
     wait: Annotated[float, Field(ge=0, le=_LONGEST_WAIT, allow_inf_nan=False)] = DEFAULT_WAIT
     """Seconds to wait; should be a little less than the hook's timeout."""
     poll: Annotated[float | None, Field(ge=0, le=300, allow_inf_nan=False)] = None
@@ -304,6 +306,11 @@ class HookEndpoints:
                 "origin": origin_of(call.metadata.get("cwd"), call.conversation),
                 "metadata": call.metadata,
                 "takes_edited": call.takes_edited,
+                "files": [
+                    {"id": each, "folder": True}
+                    for each in (caller.query.files or "").split(",")
+                    if each
+                ],
             }
         )
         return await self.callers.submit(self.service, body, caller.agent, key, carrier)

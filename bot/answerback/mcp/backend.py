@@ -57,6 +57,7 @@ class AskToolCall:
     """``async``: the model continues at once."""
     urgency: JsonValue = None
     conversation: JsonValue = None
+    files: JsonValue = None
     join: str | None = None
     """`answerback.service.submission_request.Submission` says what it is."""
     clarifies: bool = False
@@ -72,6 +73,7 @@ class AskToolCall:
             "conversation": self.conversation,
             "mode": self.mode,
             "urgency": self.urgency,
+            "files": self.files,
             "join": self.join,
             "accepts": [CLARIFY] if self.clarifies else None,
         }

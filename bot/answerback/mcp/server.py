@@ -241,6 +241,7 @@ class _Calls:
             mode=_mode(arguments),
             urgency=arguments.pop("urgency", None),
             conversation=conversation,
+            files=arguments.pop("files", None),
             join=options.caller if conversation is None else _JOIN_IN_CONVERSATION,
             arguments=arguments,
             key=f"mcp:{key}" if key else None,

@@ -12,8 +12,9 @@ import json
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -46,6 +47,8 @@ from answerback.mcp.server import (
 from answerback.mcp.tasks import Context
 from answerback.mcp.tool_results import error_result
 from answerback.mcp.tools import DEFAULT_WAIT, parse_asking_tools
+from answerback_agents.pipe.folder_pictures import FolderPictures, Picture, find_pictures
+from answerback_agents.pipe.json_rpc import as_object
 from answerback_client import ClientError, TooManyAsksError, UnauthorizedError, UnreachableError
 from answerback_client.connection import ServiceConnection, parse_response
 from answerback_client.retries import Retries
@@ -60,6 +63,7 @@ _CANCEL_TIMEOUT: Final = 5.0
 MAX_MESSAGE: Final = 8 * 2**20
 """Bytes of a message: the largest form that the service accepts stays far below."""
 _LIST_TIMEOUT: Final = 10.0
+_UPLOAD_TIMEOUT: Final = 60.0
 _EVENT_STREAM: Final = "text/event-stream"
 
 
@@ -73,6 +77,8 @@ class RelayOptions:
     """Maximum seconds that a call waits for an answer."""
     to: str | None = None
     """Where to ask if a call does not say."""
+    folder: Path | None = None
+    """The folder of the client's session, from which questions may show pictures; None: none may."""
 
     def query(self, wait: float) -> str:
         fields = {"tools": self.tools, "wait": f"{wait:g}", "to": self.to}
@@ -169,14 +175,55 @@ class _Relay:
         async with self._cancelling:  # what was cancelled before is undone first
             pass
         ctx, began, retries = _with_key(ctx), time.monotonic(), Retries(self.patience)
+        found, uploaded = await self._find_pictures(ctx), dict[str, str]()
         while True:
             waited = time.monotonic() - began
             left = max(0.0, self.options.wait - waited)
             progress = _Progress(waited, retries)
             try:
-                return await self._exchange(ctx, progress, left, left + self.patience)
+                await self._upload(found, uploaded)
+                sent = _with_pictures(ctx, found.only(uploaded), uploaded)
+                return await self._exchange(sent, progress, left, left + self.patience)
             except (UnreachableError, TooManyAsksError) as error:
                 await asyncio.sleep(retries.pause_after(error, changes=True))
+
+    async def _find_pictures(self, ctx: Context) -> FolderPictures:
+        """Return the pictures of the folder that a question shows."""
+        params = ctx.params or {}
+        arguments = as_object(params.get("arguments"))
+        asking = {tool.name for tool in parse_asking_tools(self.options.tools)}
+        if self.options.folder is None or params.get("name") not in asking:
+            return FolderPictures(arguments, {})
+        return await asyncio.to_thread(
+            find_pictures, arguments, self.options.folder, _names(arguments)
+        )
+
+    async def _upload(self, found: FolderPictures, uploaded: dict[str, str]) -> None:
+        """Upload what is not uploaded yet, and add the ids; what the service does not show is left out.
+
+        Raises:
+            UnreachableError: the service is down.
+        """
+        for picture in found.pictures.values():
+            if picture.name not in uploaded and (file_id := await self._store(picture)):
+                uploaded[picture.name] = file_id
+
+    async def _store(self, picture: Picture) -> str | None:
+        """Upload a picture; returns its id, or None if the service refuses it."""
+        path = f"/v1/files?{urlencode({'name': picture.name})}"
+        headers = {"Content-Type": "application/octet-stream"}
+        try:
+            async with self.connection.request(
+                "POST", path, body=picture.data, headers=headers, timeout=_UPLOAD_TIMEOUT
+            ) as response:
+                stored = parse_response(response, self.connection.url, await response.read())
+        except UnreachableError:
+            raise
+        except ClientError as error:
+            logger.warning("The picture %s is not shown: %s", picture.path, error)
+            return None
+        is_shown = str(stored.get("media_type")).startswith("image/")
+        return str(stored["id"]) if is_shown else None
 
     async def _exchange(
         self, ctx: Context, progress: _Progress, wait: float, timeout: float
@@ -259,6 +306,26 @@ def _with_key(ctx: Context) -> Context:
         return ctx
     meta[IDEMPOTENCY_KEY] = secrets.token_hex(16)
     return replace(ctx, params={**(ctx.params or {}), "_meta": meta})
+
+
+def _names(arguments: Json) -> frozenset[str]:
+    """Return the names of the files that a call has."""
+    files = arguments.get("files")
+    listed = files if isinstance(files, list) else []
+    return frozenset(str(as_object(each).get("name")) for each in listed)
+
+
+def _with_pictures(ctx: Context, found: FolderPictures, uploaded: Mapping[str, str]) -> Context:
+    """Add uploaded pictures to a call whose texts show them."""
+    if not found.pictures:
+        return ctx
+    arguments = found.referring()
+    files = [
+        {"id": uploaded[each.name], "alt": each.caption, "folder": True}
+        for each in found.pictures.values()
+    ]
+    arguments["files"] = [*(arguments.get("files") or []), *files]
+    return replace(ctx, params={**(ctx.params or {}), "arguments": arguments})
 
 
 def _result_in(response: aiohttp.ClientResponse, url: str, raw: bytes) -> Json:

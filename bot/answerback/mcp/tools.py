@@ -9,6 +9,7 @@ from typing import Final
 from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
+from answerback.core.files import MAX_FILES, MAX_INLINE
 from answerback.core.form import MAX_TEXT
 from answerback.core.urgency import Urgency
 from answerback.dialects import dialect, installed
@@ -58,6 +59,27 @@ _ASKING: Final[dict[str, JsonValue]] = {
         + " too.",
     },
 }
+_FILES: Final[dict[str, JsonValue]] = {
+    "type": "array",
+    "maxItems": MAX_FILES,
+    "description": "Pictures to show and files to hand over. In context and previews, ![Before](file:before.png) shows "
+    "the picture named before.png there.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The file's name, with data."},
+            "data": {
+                "type": "string",
+                "description": f"Its bytes as base64, of all files together at most {MAX_INLINE // 1024} KiB.",
+            },
+            "id": {
+                "type": "string",
+                "description": "In place of name and data: the id that POST /v1/files has returned.",
+            },
+            "alt": {"type": "string", "description": "What stands for it where it is not seen."},
+        },
+    },
+}
 _ASK_ID: Final[dict[str, JsonValue]] = {
     "type": "string",
     "description": "The ask_id from a pending result.",
@@ -105,7 +127,8 @@ class AskingTool:
             title=title,
             description=description,
             input_schema=object_schema(
-                {**properties, **_ASKING, "wait_seconds": _wait_seconds(wait)}, *required
+                {**properties, **_ASKING, "files": _FILES, "wait_seconds": _wait_seconds(wait)},
+                *required,
             ),
             annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
         )

@@ -184,7 +184,7 @@ def _read_inline(sent: SubmittedFile, pointer: str) -> tuple[AttachedFile, bytes
     try:
         data = base64.b64decode(sent.data or "", validate=True)
     except (binascii.Error, ValueError):
-        message = "The data is not valid base64."
+        message = f"The data of the file {name} is not valid base64."
         return Problem(pointer=f"{pointer}/data", code="wrong_type", message=message)
     digest = hashlib.sha256(data).hexdigest()
     found = _describe(_new_id(), name, len(data), digest, data)

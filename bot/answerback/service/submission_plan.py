@@ -72,6 +72,12 @@ class Plan:
     """Where else to ask the agent's owner, in this order, if they cannot be reached there."""
     is_to_owner: bool = False
 
+    @property
+    def is_open_to_anyone(self) -> bool:
+        """True if anyone may answer, at once or after an escalation."""
+        later = self.escalation.responders if self.escalation else ()
+        return ANYONE in (self.responders or ()) or ANYONE in later
+
 
 def plan(
     submission: Submission,

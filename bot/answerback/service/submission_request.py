@@ -101,6 +101,13 @@ class SubmittedFile(_StrictModel):
         str | None,
         Field(max_length=MAX_ALT, description="What stands for it where it is not seen."),
     ] = None
+    folder: Annotated[
+        bool,
+        Field(
+            description="Whether it was found in the agent's folder because a text names it: it is left out where "
+            "anyone may answer."
+        ),
+    ] = False
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:

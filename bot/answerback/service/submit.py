@@ -179,8 +179,11 @@ class Submitter:
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
         problems += self._check_enabled(body, dialect)
         attached: Attachments | tuple[Problem, ...] = NO_ATTACHMENTS
-        if body.files:
-            attached = await self.files.read(body.files, _owner(agent))
+        files = body.files
+        if isinstance(planned, Plan) and planned.is_open_to_anyone:
+            files = tuple(each for each in files if not each.folder)
+        if files:
+            attached = await self.files.read(files, _owner(agent))
         if not isinstance(attached, Attachments):
             problems += attached
         if isinstance(parsed, InvalidCallError):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Final
 
 from answerback_agents.acp import host_calls
+from answerback_agents.acp.image_blocks import take_pictures
 from answerback_agents.acp.tool_calls import merge
-from answerback_agents.pipe.ask_people import AskOutcome, Call
+from answerback_agents.pipe.ask_people import AgentFile, AskOutcome, Call
 from answerback_agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
 from answerback_base.note_text import describe_note
 
@@ -76,15 +77,17 @@ def call_from_request(request: Json, known: Json) -> Call:
     """Convert a request to a call for people, with what earlier messages said about its tool call."""
     request_params = params(request)
     tool_call = tool_call_of(request_params)
+    files: tuple[AgentFile, ...] = ()
     if request["method"] == PERMISSION and tool_call:
-        merged = host_calls.complete(merge(known, without_nulls(tool_call)))
-        request_params = _with_tool_call(request_params, merged)
+        merged, files = take_pictures(merge(known, without_nulls(tool_call)))
+        request_params = _with_tool_call(request_params, host_calls.complete(merged))
     return Call(
         name=request["method"],
         dialect=host_calls.question_dialect(tool_call) or _DIALECTS[request["method"]],
         arguments=request_params,
         conversation=_text(request_params.get("sessionId")),
         tool_call_id=_text(tool_call.get("toolCallId")) or _text(request_params.get("toolCallId")),
+        files=files,
     )
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from answerback_agents.pipe.json_rpc import Json, as_object, without_nulls
 from answerback_base.strict_json import dump_as_written
@@ -36,6 +36,13 @@ _END_TIMEOUT: Final = 5.0
 """Seconds that a proxy waits at its end until its open asks are withdrawn."""
 
 
+class AgentFile(NamedTuple):
+    """A file that an agent shows with a request."""
+
+    name: str
+    data: bytes
+
+
 class Call(NamedTuple):
     """A request that people are asked about, with the fields of the API."""
 
@@ -48,6 +55,8 @@ class Call(NamedTuple):
     metadata: Json = {}  # noqa: RUF012 - never changed
     takes_edited: bool | None = None
     """True if the call is made with other arguments if people have changed it."""
+    files: tuple[AgentFile, ...] = ()
+    """The files that people are shown; one that the service refuses is left out."""
 
 
 class AskOutcome(NamedTuple):
@@ -127,7 +136,8 @@ class AskClient:
         return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
 
     def _submit(self, asking: Asking, call: Call) -> Json:
-        fields = without_nulls({**call._asdict(), "to": self.to, "leased": True})
+        files = [*self._upload(call.files)] or None
+        fields = without_nulls({**call._asdict(), "to": self.to, "leased": True, "files": files})
         key = secrets.token_hex(16)
         while True:
             try:
@@ -136,6 +146,16 @@ class AskClient:
                 self.service.pause(error.retry_after)
                 if asking.over.is_set():
                     raise
+
+    def _upload(self, files: Iterable[AgentFile]) -> Iterator[Json]:
+        """Upload files, and yield what a submission says of each."""
+        for each in files:
+            path = f"/v1/files?{urlencode({'name': each.name})}"
+            with suppress(RefusedError):
+                stored = self.service.call(
+                    "POST", path, each.data, patience=self.patience, is_json=False
+                )
+                yield {"id": stored.body["id"]}
 
     def _wait(self, ask: Json) -> AskOutcome:
         path = _path(ask["id"])

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import secrets
 import time
+from contextlib import suppress
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlencode
 
 from answerback_agents.pipe.answer_shapes import is_answer
@@ -28,6 +30,9 @@ from answerback_client.blocking_connection import (
     why_unasked,
 )
 from answerback_client.errors import Json, RefusedError, UnreachableError
+
+if TYPE_CHECKING:
+    from answerback_agents.pipe.folder_pictures import FolderPictures
 
 _MAX_DETAIL: Final = 2_000
 """Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
@@ -74,12 +79,21 @@ def answer_event(
         patience: seconds for which calls are retried until the service has accepted the ask.
         urgency: by default as the route says.
     """
+    asked = event
     try:
         if decides(agent, event):
+            shown = _shown_pictures(agent, event, service, patience)
+            if shown is not None:
+                asked, raw = {**event, shown.field: shown.pictures.referring()}, None
             body = _with_found(
-                agent, event, dump_as_written(event).encode() if raw is None else raw
+                agent, event, dump_as_written(asked).encode() if raw is None else raw
             )
-            answered = _ask(agent, body, service, {"to": to, "urgency": urgency}, wait, patience)
+            files = None if shown is None else ",".join(shown.ids)
+            settings = {"to": to, "urgency": urgency, "files": files}
+            answered = _ask(agent, body, service, settings, wait, patience)
+            if shown is not None:
+                text = shown.pictures.restored(answered.text)
+                answered = answered._replace(body=json.loads(text), text=text)
         else:
             short = json.dumps(_shorten(event)).encode()
             answered = _exchange(agent, short, service, {"to": to}, None, LOOKUP_PATIENCE)
@@ -95,6 +109,36 @@ def answer_event(
     reason = said or type(failure).__name__
     denied = denial(agent, event, reason)
     return Answer(denied, reason if denied is None else None)
+
+
+class _Shown(NamedTuple):
+    """The uploaded pictures that a question shows, and the field of the event that has the question."""
+
+    field: str
+    pictures: FolderPictures
+    ids: tuple[str, ...]
+
+
+def _shown_pictures(
+    agent: str, event: Json, service: BlockingConnection, patience: float
+) -> _Shown | None:
+    """Upload the pictures of the session's folder that a question shows; None if it shows none."""
+    answers = answers_of(agent)
+    field = None if answers is None else answers.question(event)
+    if field is None or "![" not in str(event[field]):
+        return None
+    from answerback_agents.pipe.folder_pictures import find_pictures
+
+    found = find_pictures(event[field], Path(event["cwd"]))
+    uploaded: dict[str, str] = {}
+    for picture in found.pictures.values():
+        path = f"/v1/files?{urlencode({'name': picture.name})}"
+        with suppress(RefusedError):  # the service does not show it, so the text stays as it is
+            stored = service.call("POST", path, picture.data, patience=patience, is_json=False).body
+            if str(stored.get("media_type")).startswith("image/"):
+                uploaded[picture.name] = str(stored["id"])
+    kept = found.only(uploaded)
+    return _Shown(field, kept, tuple(uploaded.values())) if uploaded else None
 
 
 def _with_found(agent: str, event: Json, raw: bytes) -> bytes:

@@ -42,6 +42,9 @@ class HostAnswers(NamedTuple):
     """Return True if an answer to any other event adds words for the model, and nothing else."""
     found: Callable[[Json], Json | None] = lambda _event: None
     """Finds what people need and the host did not send, on the host's own machine: fields to add to an event."""
+    question: Callable[[Json], str | None] = lambda _event: None
+    """Returns the field of an event with a question for people, which may show pictures; None: it asks for permission,
+    or nothing."""
 
 
 @cache

@@ -18,7 +18,7 @@ def read_plan(named: str, folder: Path) -> str | None:
         if not file.is_relative_to(folder.resolve(strict=True)):
             return None
         content = read_file(file, _MAX_FILE)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: links that lead to themselves
         return None
     return content.decode(errors="replace") if 0 < len(content) <= _MAX_FILE else None
 

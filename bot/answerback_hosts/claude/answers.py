@@ -53,4 +53,17 @@ def _found(event: Json) -> Json | None:
     return None if plan is None else {FOUND_PLAN: plan}
 
 
-ANSWERS: Final = HostAnswers(_denial, _decides, found=_found)
+def _question(event: Json) -> str | None:
+    match event:
+        case {
+            "hook_event_name": "PreToolUse",
+            "tool_name": "AskUserQuestion",
+            "tool_input": dict(),
+            "cwd": str(),
+        }:
+            return "tool_input"
+        case _:
+            return None
+
+
+ANSWERS: Final = HostAnswers(_denial, _decides, found=_found, question=_question)
