@@ -147,7 +147,7 @@ class BotMessageListener(Platform[B]):
             except (RateLimitedError, PlatformUnavailableError):
                 raise  # it may have been sent: a reply in place would be a second one
             except PlatformError:
-                pass  # they accept none from the bot
+                pass  # they accept no message from the bot
             else:
                 return
         await self._tell(self._send_in_place, typed, text)

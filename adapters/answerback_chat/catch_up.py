@@ -109,7 +109,7 @@ class MissedMessageReader(Generic[Place]):
             self._reading.spawn(what, self._read_places(starts))
 
     def _begin(self) -> None:
-        self._cancel_unconfirmed_read()  # what it would read is read now
+        self._cancel_unconfirmed_read()  # this call reads the same messages
         self._gap = True
         self._again.set()
         if self._task is None or self._task.done():

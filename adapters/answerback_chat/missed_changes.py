@@ -93,7 +93,7 @@ class MissedChangeFinder(Generic[Place]):
                     error,
                     extra={"action": "changes_unread"},
                 )
-            except Exception:  # one odd message must not end what looks for the others
+            except Exception:  # one odd message must not end the search for the others
                 logger.exception("Looking failed", extra={"action": "changes_failed"})
 
     async def _look_at_all(self) -> None:
@@ -117,7 +117,7 @@ class MissedChangeFinder(Generic[Place]):
             except DestinationGoneError as error:
                 for ask in asks.values():
                     await self.asks.fail_unreachable(ask, str(error))
-            except ForbiddenError:  # showing them reports what the operator has to do
+            except ForbiddenError:  # showing them tells the operator what to do
                 for ask in asks.values():
                     await self.asks.show_again(ask.id, deleted=True)
             except UnauthorizedError:

@@ -165,7 +165,8 @@ class TypedEntries(ABC, Generic[C]):
         try:
             sent = await self._send(click, live, view, spec, spec.inputs[page], names or {})
         except PlatformError:
-            await self._asks.save_draft(awaited, None)  # what is typed now waits for nothing
+            # Nothing waits for the text that is typed now.
+            await self._asks.save_draft(awaited, None)
             raise
         digest = selection_digest(selected)
         request: JsonValue = {"control": control.encode(), "page": page, "digest": digest}

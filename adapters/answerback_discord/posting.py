@@ -114,7 +114,7 @@ class Posting(JsonMessages):
         ref = ref | {"id": message_id}
         if ref["kind"] == ChannelKind.FORUM:
             ref |= {"channel": message_id, "thread": message_id}
-        # At the first revision, the message shows what it was posted with.
+        # At the first revision, the message still shows its first content.
         return ref | _since({"id": message_id}) if ask.revision == 1 else ref
 
     async def is_current(self, ask: Ask, ref: Json) -> bool | RetryLater:

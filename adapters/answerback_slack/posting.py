@@ -184,7 +184,7 @@ class Posting(LiveMessages[MessageRef, Message]):
             extra = {"action": "cannot_look", "ask_id": ask.id, "code": error.code}
             logger.warning("Cannot check whether the ask was posted: %s", error, extra=extra)
             return ref
-        # At revision 1 the message still shows what it was posted with.
+        # At revision 1 the message still shows its first content.
         since = parse.seconds_from_ts(ts) if ts and ask.revision == 1 else None
         return replace(ref, ts=ts, since=since)
 

@@ -98,7 +98,7 @@ def typed_message_from_event(event: Mapping[str, object]) -> TypedMessage | None
     message, before = object_of(event.get("message")), object_of(event.get("previous_message"))
     at = seconds_from_ts(object_of(message.get("edited")).get("ts"))
     if at is None or message.get("text") == before.get("text"):
-        return None  # not its text has changed, but for example the preview of a link
+        return None  # its text is unchanged; for example, the preview of a link has been added
     typed = parse_typed_message(message, channel, is_direct=is_direct)
     return typed and replace(typed, edited_at=at)
 

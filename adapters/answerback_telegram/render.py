@@ -47,7 +47,7 @@ def compose(parts: Iterable[str], laid: Iterable[Row]) -> Json:
     """Return the fields of a message or an edit."""
     text = "\n\n".join(filter(None, parts))
     if text.count("</") > limits.ENTITIES or is_live(text):
-        # Further marks would be lost, and with them what makes names inert.
+        # Further marks would be lost, and with them the marks that make names inert.
         text = preformatted(plain_text(text))
     return {
         "text": text,

@@ -193,7 +193,7 @@ class AskPages:
             return await self._ask_page(visit, ask, 503, post=post, notice=notice)
         if isinstance(result, Acted):
             rest = parse.without_ask_back(post) if isinstance(action, AskBack) else None
-            # The question is still open, so keep what else was entered.
+            # The question is still open, so keep the other entries.
             return (
                 await self._ask_page(visit, result.ask, post=rest)
                 if rest

@@ -225,7 +225,7 @@ class Inbox:
         push, is_seen = None, HIDDEN_HEADER not in request.headers
         if is_seen:
             await self._site.note_seen(results.rows)
-        # A notification's device would keep what belongs to one tab.
+        # A device with notifications would keep an address that belongs to one tab.
         if self._devices is not None and visitor.person.known is not AuthMethod.OIDC:
             if is_seen:
                 await self._devices.note_seen(visitor.person.user_id, results.rows)

@@ -90,7 +90,7 @@ def name_with_proof(person: Person, labels: Labels) -> str:
     """Return a person's name and, if no platform vouches for it, how it is known."""
     name = visible(_name(person, labels))
     if is_operator(person):
-        return name  # it says how it is known
+        return name  # the name says how it is known
     known = {
         AuthMethod.KEY: labels.known_key,
         AuthMethod.LINK: labels.known_link,

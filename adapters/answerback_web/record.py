@@ -57,7 +57,7 @@ def _contents(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, str | 
         said, raw = (None, None) if ask.erased_at else _answer(entry, ask, labels)
         return _answer_title(entry.body, labels), said, raw
     if entry.kind == "cancelled":
-        reason = entry.body.get("reason")  # why the form ended is said by the line of its end
+        reason = entry.body.get("reason")  # the last line says why the form ended
         return labels.record_unanswered, None, None if reason == Reason.USER else reason
     title, value = _title_and_value(entry, ask, labels)
     is_said = value is not None and not isinstance(value, dict)

@@ -96,7 +96,8 @@ class Snoozes:
         """Take an ask off a person's list until a time."""
         accounts = self._accounts(person)
         await self._store.rows.write(SAVE, [[accounts[0], ask.id, until, needs(ask)]])
-        if others := [[each, ask.id] for each in accounts[1:]]:  # what another account said before
+        # Earlier choices by other accounts of the person no longer count.
+        if others := [[each, ask.id] for each in accounts[1:]]:
             await self._store.rows.write(_FORGET, others)
         self._lists.list_changed(person, ask)
 

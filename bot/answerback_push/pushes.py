@@ -189,7 +189,7 @@ class Pushes(Running, PushDevices):
             CONFIRMING, ask.confirming
         )  # earlier versions did not store it
         if delivery.type != OVER and waited_to_confirm is not ask.confirming and ask.open:
-            return _DONE  # what the ask waits for now has a row of its own
+            return _DONE  # the next step of the ask has a row of its own
         if delivery.type == SEND:
             return await self._send_message(ask, body["to"], over=body["over"], at=at)
         names, over, recipients = tuple(body["names"]), delivery.type == OVER, []

@@ -22,7 +22,7 @@ class ReceiptsExtension(Extension):
         SchemaTable(
             "receipts",
             ("seq", "receipt", "beside", "n", "link"),
-            # The signed payload has only digests of what is erased.
+            # The signed payload has only digests of the erased texts.
             erase="UPDATE receipts SET beside = NULL WHERE seq = (SELECT seq FROM asks WHERE id = $1)",
         ),
         SchemaTable("receipt_keys", ("seq", "x", "at"), given_number=True),

@@ -108,7 +108,7 @@ class ReceiptLinker:
             if not await self._hold_lease():
                 return False
             if self._fence is None or self._fence != former:
-                continue  # what was read before the lease was taken may be linked by now
+                continue  # receipts read before the lease was taken may be linked by now
             links, end = await self._sign(unlinked)
             try:
                 within = self.sharing if len(unlinked) < self.batch else 0.0
@@ -121,7 +121,7 @@ class ReceiptLinker:
             else:
                 self._end = end
                 if len(unlinked) < self.batch:
-                    break  # what has ended meanwhile is linked next time
+                    break  # receipts of asks that have ended meanwhile are linked next time
         return True
 
     async def _sign(self, unlinked: Sequence[StoredReceipt]) -> tuple[list[NewLink], _End]:

@@ -149,7 +149,7 @@ class OAuthEndpoints:
             {
                 "device_code": codes.device,
                 "user_code": codes.user,
-                # There is no verification_uri_complete: a link with a code in it is what phishing takes.
+                # There is no verification_uri_complete: phishing needs no more than a link with a code in it.
                 "verification_uri": f"{self._address.rstrip('/')}/device",
                 "expires_in": CODE_SECONDS,
                 "interval": INTERVAL,

@@ -39,5 +39,5 @@ class CoalescedReads(Generic[K, V]):
     async def _read_batch(self, keys: Mapping[K, None]) -> Mapping[K, V]:
         async with self._turn:
             if keys is self._pending_keys:
-                self._next = None  # whoever asks from now on needs a statement that starts later
+                self._next = None  # later callers need a statement that starts later
             return await self._read(list(keys))

@@ -101,7 +101,7 @@ ADAPTERS = (
                 "await self._renewing.stop(0)",
             ),
             ("catch_up", "self._gap = not self._connected", "self._gap = False"),
-            ("catch_up", "self._cancel_unconfirmed_read()  # what", "pass  # what"),
+            ("catch_up", "self._cancel_unconfirmed_read()  # this", "pass  # this"),
         )
     ),
     Mutant(

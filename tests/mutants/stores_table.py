@@ -61,7 +61,7 @@ STORES = (
             ("change_batches", "WHERE id = column1 AND revision = column2", "WHERE id = column1"),
             (
                 "connections",
-                "self._batch.forget()  # what it was decided on may be outdated",
+                "self._batch.forget()  # the rows that it was decided on may be outdated",
                 "pass",
             ),
             (

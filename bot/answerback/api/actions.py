@@ -138,7 +138,7 @@ async def apply_intent(call: Call, intent: Intent, named: ActorBody | None) -> t
             raise ProblemError(422, "Nothing is known of this", None, [refusal.problem()])
 
     try:
-        # It is checked with what it acts on, in one transaction, and not read before.
+        # The service checks it in the transaction that acts on it, so it is not read before.
         result = await call.service.apply(intent, actor, check=check)
     except IdempotencyKeyReusedError as error:
         title = "This Idempotency-Key was used for another body"

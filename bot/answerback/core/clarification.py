@@ -116,7 +116,7 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
     moved = replace(
         ask,
         asides=(*ask.asides, Aside(question_id=question_id, text=text, at=at)),
-        walk=replace(ask.walk, votes=()),  # what was confirmed was confirmed without knowing this
+        walk=replace(ask.walk, votes=()),  # people confirmed the answers without knowing this
         revision=ask.revision + 1,
         updated_at=at,
         opened=UNOPENED if question_id == _open_question_id(ask) else ask.opened,

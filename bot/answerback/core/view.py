@@ -435,7 +435,7 @@ def _lines(ask: Ask, open_: Question | None, labels: Labels) -> tuple[Line, ...]
     if is_open and not walk.answers:
         return ()
     in_review = is_open and walk.phase is Phase.REVIEW
-    # The question that was open when the ask ended without answers: show what the ask was about.
+    # The ask ended without answers: the question that was open shows what it was about.
     last = None if is_open or walk.at is None else ask.form.questions[walk.at]
     left = frozenset[int]() if is_open else walker.left_for_later(ask.form, walk)
     answers = {given.question_id: given for given in walk.answers}

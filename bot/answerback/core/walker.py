@@ -296,7 +296,8 @@ def _asked(
         answer, when = given.get(question.id), question.when
         is_certain = when is None or when.question_id not in unknown
         if not is_certain:
-            unknown.add(question.id)  # nor is it certain, then, what depends on this one
+            # Questions that depend on this one are then not certain, either.
+            unknown.add(question.id)
         if when is not None:
             gate = held.get(when.question_id)  # a skipped question counts as null
             if not json_equal(gate.value if gate else None, when.equals):
@@ -412,7 +413,7 @@ def _reopen(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk 
     by = context.by
     if by is None or not any(context.people.is_same(by, each) for each in walk.answerers):
         return _refuse(refusals.NOT_AN_ANSWERER)
-    # Votes are dropped either way: what others have confirmed may change now.
+    # Votes are dropped either way: the answers that others have confirmed may change now.
     if has_review(form):
         return Walk(phase=Phase.REVIEW, answers=walk.answers, kept=walk.kept)
     return _back(form, walk, action, context)

@@ -92,7 +92,7 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
         "option": [option.value, option.label, option.description, *sent],
         "unseen": unseen_fields(arguments, one),
     }
-    if kind is not ToolKind.EDIT:  # what is said of an edit is another text each time
+    if kind is not ToolKind.EDIT:  # the text about an edit differs each time
         others["said"] = [one.title, *one.said, *one.texts]
     return ToolCall(name, one.tool, one.server, kind, one.arguments, one.notes, others)
 

@@ -26,7 +26,7 @@ _MODES: Final = ("form", "url", "openai/form", "openaiForm")
 def parse(call: ArgumentNode) -> Form | None:
     call.is_object()
     match call.choice("mode", _MODES, "form"):
-        case None:  # the mode is unknown, and so is what else the call should have
+        case None:  # the mode is unknown, and so are the other fields that the call should have
             return None
         case "url":
             return _link(call)

@@ -131,7 +131,7 @@ class OutboxDispatcher:
     async def run(self) -> None:
         fresh = True
         while True:
-            # Before the store is read: what is added while it is being read must not be missed.
+            # Before the store is read, so that no row added meanwhile is missed.
             self._wake.clear()
             now = self.clock.now()
             try:
@@ -276,7 +276,7 @@ class OutboxDispatcher:
         lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
         saving: list[Awaitable[object]] = [self._save_result(stored, result, lines)]
         if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
-            # First: it submits its change a step later, and a store commits together what comes at once.
+            # First: it submits its change a step later, and a store commits simultaneous changes together.
             saving.insert(0, self.save_seen([stored.delivery.ask_id], SeenState.SEEN))
         await asyncio.gather(*saving)
 

@@ -64,7 +64,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
         seen=seen,
         seen_since=shown.at if seen and not place.seen else place.seen_since,
         before=None if shown.revision == of.revision else place.before,
-        # Reuse the same objects if an edit changed nothing in them: a store writes only what is new.
+        # Reuse the same objects if an edit changed nothing in them: a store writes only new objects.
         message=place.message if reference == place.message else reference,
         thread=place.thread if thread == place.thread else thread,
     )

@@ -396,14 +396,14 @@ class _Plan:
             asked: the question, which has half of that even if there are many options.
             below: what stands below it.
         """
-        # The context may be of any length, the question is what people need: so half of the room is kept for the texts.
+        # The context may be of any length, but people need the question: half of the room is kept for the texts.
         room = self.left
         if prompt.question.context:
             self.context = self._render_context(prompt, self.left // 2)
             room -= self.style.fitter.length(self.context.text)
         texts = self._fit(asked, room // 2 if below else room)
         others = self._fit(below, room - sum(map(self.style.fitter.length, texts)))
-        # The texts were often shorter than their half. A context that was cut gets what they left.
+        # The texts were often shorter than their half. A context that was cut gets the rest.
         if not self.context.fitted.whole:
             self.context = self._render_context(prompt, self.left)
         self._take(self.context.text)

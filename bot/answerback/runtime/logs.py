@@ -44,7 +44,7 @@ def configure_logging(level: str, form: Literal["console", "json"] | None) -> No
     verbose = (*_VERBOSE, *(name for plugin in installed_plugins() for name in plugin.loggers))
     for name in verbose:
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
-    # A library may give each of its loggers the root's level, and at "debug" log what people write.
+    # A library may give each of its loggers the root's level, and at "debug" log texts that people write.
     handler.addFilter(_QuietLibraries(verbose))
 
 

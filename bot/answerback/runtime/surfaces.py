@@ -19,7 +19,7 @@ async def start_surfaces(on: Foundation, built: BuiltService) -> list[BuiltSurfa
     surfaces = await _build_surfaces(on, built)
     on.surfaces.update((each.surface.name, each.surface) for each in surfaces)
     if on.opened.claim is not SOLE_CLAIM:
-        # After the surfaces have stopped, since until then they do what is claimed.
+        # After the surfaces have stopped: until then they do the claimed work.
         on.stack.push_async_callback(release_claims, built.service, on.cut_off)
     for surface in on.surfaces.values():
         on.stack.push_async_callback(surface.stop)
@@ -33,7 +33,7 @@ async def _build_surfaces(on: Foundation, built: BuiltService) -> list[BuiltSurf
     for plugin in installed_plugins():
         plugin_config = plugin_settings(settings, plugin)
         if plugin_config.configured():
-            await asyncio.to_thread(plugin.load)  # what extensions add may need it
+            await asyncio.to_thread(plugin.load)  # the parts that extensions add may need it
             host = Host(
                 http=on.http,
                 labels=settings.labels,

@@ -71,7 +71,7 @@ class Files:
             if await self.store.begin(file_id, agent, self.clock.now(), limit):
                 return await self._receive(file_id, cleaned, parts)
         except BaseException:
-            # Also if the caller has gone: then this is cancelled, and what it starts is not.
+            # Also if the caller has gone: this is then cancelled, but not the task that it starts.
             await asyncio.shield(self.store.drop(file_id))
             raise
         raise TooManyFilesError(limit, _RETRY_AFTER)

@@ -156,7 +156,7 @@ def problems_of(
         message = f"{name} {text}."
         problems.setdefault(where, Problem(pointer=where, code=code, message=message))
     # For a field that accepts several types, an error inside one of them says everything. An array with errors
-    # inside is not too short: pydantic counts only what is right.
+    # inside is not too short: pydantic counts only valid items.
     fields_with_details = {
         where
         for where, problem in problems.items()

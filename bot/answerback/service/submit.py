@@ -196,7 +196,8 @@ class Submitter:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
         to, surfaces, people = planned.destination, self.commits.surfaces, self.routes.people
         surface = surfaces.get(to.surface)
-        if to.user is not None:  # whoever else is listed is never sent it, but can be given it
+        # In a direct message, other people who are listed do not see it, but it can be handed over to them.
+        if to.user is not None:
             ceiling = planned.ceiling or planned.responders
             planned = replace(planned, responders=(to.user,), ceiling=ceiling)
             if planned.is_to_owner and surface is not None and not surface.live:

@@ -103,7 +103,7 @@ class MessageSync:
         """
         if self._stopping:
             return
-        # The ask has changed, and what the operator had to fix may be fixed by now.
+        # The ask has changed, and the operator may have fixed the cause by now.
         self._suspended.pop(ask.id, None)
         was_outdated = (
             ask.updated_at < self._started or ask.placement.shown_revision < ask.revision - 1
@@ -115,7 +115,7 @@ class MessageSync:
             and self._updating_elsewhere[ask.id] == ask.placement.message
         ):
             return
-        # Platforms limit posts by channel, and edits hardly: only what has yet to be posted waits for others.
+        # Platforms limit posts by channel, and edits hardly: only a message that has yet to be posted waits for others.
         self._queues.add(
             ask.id, place_key(ask.placement.destination) if ask.placement.message is None else None
         )

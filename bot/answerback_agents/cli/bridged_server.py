@@ -159,7 +159,7 @@ def run(work: Coroutine[object, object, None]) -> None:
         trouble = group.exceptions[0]
     except* asyncio.CancelledError:
         pass
-    # Not above: what is raised in an `except*` comes out in a group, which Python 3.11.2 prints as a crash.
+    # Not above: an error raised in an `except*` comes out in a group, which Python 3.11.2 prints as a crash.
     if trouble is not None:
         fail(str(trouble))
     if stopped:

@@ -229,5 +229,5 @@ def _fail(text: str) -> NoReturn:
 def _warn(text: str) -> None:
     from answerback_base.visible_text import one_line
 
-    # It may say what a server or a client has sent.
+    # It may repeat a text that a server or a client has sent.
     print(f"answerback mcp-proxy: {one_line(text)}", file=sys.stderr)

@@ -147,7 +147,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, text: str, mode: int | None) -> None:
-    # Always the same name, so that the next call deletes what a killed one has left behind.
+    # Always the same name, so that the next call deletes the file that a killed one has left behind.
     temporary = path.with_name(f".{path.name}.answerback-new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

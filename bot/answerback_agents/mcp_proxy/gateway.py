@@ -94,7 +94,7 @@ class Gateway:
         elif message.get("method") == messages.CANCELLED:
             request_id = params(message).get("requestId")
             key = id_key(request_id)
-            self._to_server.take(request_id)  # its client ignores what the server may still say
+            self._to_server.take(request_id)  # its client ignores further messages of the server
             # What the server has not got yet, it need not cancel.
             if not self._calls.cancel(key):
                 self.send(line, message)

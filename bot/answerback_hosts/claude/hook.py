@@ -153,7 +153,7 @@ def _decide_permission(event: Json, outcome: Outcome) -> Json:
     is_plan = event.get("tool_name") == _PLAN_TOOL
     if why_not is None:
         decision: Json = (outcome.structured or {})["hookSpecificOutput"]["decision"]
-        # What people saw is what counts, whatever becomes of the plan's file.
+        # The plan that people saw counts, whatever becomes of its file.
         if is_plan or outcome.edited is not None:
             echo = Echo("tool_input", _found_plan(event), outcome.edited)
             return {**decision, "updatedInput": echo}

@@ -156,7 +156,7 @@ class CodexBridge:
         """Read a request of Codex; None if it is left to Codex's own client."""
         if method == ELICITATION and (kind := approval_kind(params)) is not None:
             if kind != MCP_TOOL_CALL:
-                return None  # the client does what it stands for, such as to install a plug-in
+                return None  # the client carries it out, for example installs a plug-in
             if (approval := self._items.take_mcp_approval(params)) is not None:
                 return _Call("approval", approval)
         dialect = _DIALECTS.get(method)
@@ -196,7 +196,7 @@ class CodexBridge:
                 self._steer(params, text)
 
         def refused(error: ClientError) -> None:
-            self._pending.mark_gone(key)  # what follows about it is for the client
+            self._pending.mark_gone(key)  # further messages about it are for the client
             if not self._capabilities.has_asked_for(params):
                 self.report(f"Refused {method}, which Codex's own client cannot ask: {error}")
                 self.to_server(_encode_line({"id": request_id, "result": refusal(method)}))

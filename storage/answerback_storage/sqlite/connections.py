@@ -189,7 +189,7 @@ class Connections:
         others: Sequence[_Job] = ()
         if len(changes) < len(jobs):
             others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
-        # Before the other jobs, which could outdate what the changes have read.
+        # Before the other jobs, which could outdate the rows that the changes have read.
         if changes and not self._attempt_changes(changes, jobs, connection):
             return False
         if others:
@@ -204,7 +204,7 @@ class Connections:
     ) -> bool:
         try:
             self._batch.begin(connection, [job.run for job in changes])  # type: ignore[misc] # chosen by their kind
-        except (StoreError, ValueError) as error:  # what one of the jobs needs cannot be read
+        except (StoreError, ValueError) as error:  # a row that one of the jobs needs cannot be read
             for job in jobs:
                 job.error = error if isinstance(error, StoreError) else invalid_text_error(error)
             return False
@@ -219,7 +219,7 @@ class Connections:
         self._attempt(job, connection)
         if job.error is None:
             return True
-        self._batch.forget()  # what it was decided on may be outdated
+        self._batch.forget()  # the rows that it was decided on may be outdated
         # If the disk is full, SQLite itself rolls everything back.
         return connection.in_transaction and connection.total_changes == before
 

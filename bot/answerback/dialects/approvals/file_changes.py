@@ -257,7 +257,7 @@ def add_changes(known: Sequence[Diff], more: Sequence[Diff]) -> list[Diff]:
         same = next((i for i, each in enumerate(every) if _is_same(each, diff)), None)
         if same is None:
             every.append(diff)
-        elif diff.change.verb == "Create":  # says more than an edit of what was empty
+        elif diff.change.verb == "Create":  # says more than an edit of an empty text
             every[same] = diff
     return every
 
