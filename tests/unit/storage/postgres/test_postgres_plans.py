@@ -11,11 +11,14 @@ from psycopg import AsyncConnection, RawCursor
 from tests.postgres import Server, store_at
 from tests.stores.every_query import make_every_query
 
-_GROWING = ("asks", "record", "requests", "deliveries", "owed", "receipts", "seen", "asks_words")
+_GROWING = (
+    *("asks", "record", "requests", "deliveries", "owed", "receipts", "seen", "asks_words"),
+    *("numbers", "snoozes"),
+)
 """The tables that hold as much as there ever was."""
 
 
-@pytest.mark.rule("DATA-8")
+@pytest.mark.rule("DATA-8", "NUMBERS-9")
 async def test_no_statement_of_a_running_store_reads_a_whole_table(
     postgres_server: Server, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,3 +62,12 @@ async def test_no_statement_of_a_running_store_reads_a_whole_table(
                 f"EXPLAIN {statement}".encode(), selected[statement]
             ).fetchall()
             assert not [step for (step,) in plan if "Sort" in step], plan
+        # A week of a million asks is added up from the index, which has all that is needed.
+        sums = [each for each in selected if "FROM numbers WHERE week = $1" in each]
+        assert len(sums) == 2, "by agent, and by route"
+        for statement in sums:
+            plan = connection.execute(
+                f"EXPLAIN {statement}".encode(), selected[statement]
+            ).fetchall()
+            index_alone = "Index Only Scan using numbers_summed on numbers"
+            assert any(index_alone in step for (step,) in plan), plan
