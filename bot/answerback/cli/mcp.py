@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback_agents.cli.options import Token, Url
+from answerback_agents.cli.options import Token, Urgency, Url
 
 
 def command(
@@ -15,6 +15,7 @@ def command(
     to: Annotated[
         str | None, typer.Option(help="Where to ask if the model does not say: a route or a place.")
     ] = None,
+    urgency: Urgency = None,
     tools: Annotated[
         str | None,
         typer.Option(help="The asking tools to offer: names separated by commas."),
@@ -48,5 +49,5 @@ def command(
         parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    options = RelayOptions(tools, wait, to, Path.cwd())
+    options = RelayOptions(tools, wait, to, urgency, Path.cwd())
     asyncio.run(serve_on_streams(resolve_url(url), token, options))

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
+from answerback.core.urgency import Urgency
 from answerback.mcp.backend import AskBackend
 from answerback.mcp.cancellation import (
     CANCELLED,
@@ -53,6 +54,7 @@ class _Query(BaseModel):
     tools: str | None = None
     wait: str | None = None
     to: str | None = None
+    urgency: Urgency | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class _Request:
     tools: Sequence[AskingTool]
     wait: float
     to: str | None
+    urgency: Urgency | None
     call: CancellableCall
 
 
@@ -126,7 +129,9 @@ class McpEndpoint:
         if message.get("method") == CANCELLED and isinstance(params, dict):
             await self._calls.cancel(call_key(name, session, params.get("requestId")))
         call = CancellableCall(request.get(RESPONSE_TRACKER))
-        handled = _Request(agent, offered, self.wait if wait is None else wait, query.to, call)
+        handled = _Request(
+            agent, offered, self.wait if wait is None else wait, query.to, query.urgency, call
+        )
         exchange = _Exchange(self._manager, request, handled, body)
         if message.get("method") == "initialize":
             exchange.new_session = new_session_id(params)
@@ -146,7 +151,14 @@ def _handled(ctx: Context) -> _Request:
 
 def _options_of(ctx: Context) -> CallOptions:
     handled = _handled(ctx)
-    return CallOptions(handled.tools, handled.wait, handled.to, _caller(ctx), handled.call.scope)
+    return CallOptions(
+        handled.tools,
+        handled.wait,
+        handled.to,
+        handled.urgency,
+        _caller(ctx),
+        handled.call.scope,
+    )
 
 
 def _caller(ctx: Context) -> str | None:

@@ -85,6 +85,8 @@ class CallOptions:
     """Maximum seconds that a call waits."""
     to: str | None = None
     """Where to ask if a call does not say."""
+    urgency: str | None = None
+    """The urgency of what is asked, if a call does not say it."""
     caller: str | None = None
     """The client's address and name, by which its repeated calls are recognised; None if they are unknown."""
     scope: anyio.CancelScope | None = None
@@ -239,7 +241,7 @@ class _Calls:
             dialect=tool.dialect,
             to=arguments.pop("to", None) or options.to,
             mode=_mode(arguments),
-            urgency=arguments.pop("urgency", None),
+            urgency=arguments.pop("urgency", None) or options.urgency,
             conversation=conversation,
             files=arguments.pop("files", None),
             join=options.caller if conversation is None else _JOIN_IN_CONVERSATION,

@@ -77,11 +77,13 @@ class RelayOptions:
     """Maximum seconds that a call waits for an answer."""
     to: str | None = None
     """Where to ask if a call does not say."""
+    urgency: str | None = None
+    """The urgency of what is asked, if a call does not say it."""
     folder: Path | None = None
     """The folder of the client's session, from which questions may show pictures; None: none may."""
 
     def query(self, wait: float) -> str:
-        fields = {"tools": self.tools, "wait": f"{wait:g}", "to": self.to}
+        fields = {"tools": self.tools, "wait": f"{wait:g}", "to": self.to, "urgency": self.urgency}
         return urlencode({name: value for name, value in fields.items() if value is not None})
 
 

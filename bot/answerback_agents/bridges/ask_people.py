@@ -65,6 +65,8 @@ class RequestAsker:
     """The agent, under the key ``bridge``, and which of its servers; part of each ask's metadata."""
     to: str | None
     """Where to ask; by default the token's route, or else the default route."""
+    urgency: str | None = None
+    """The urgency of what is asked; by default the route's."""
 
     async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> Ask | None:
         """Ask people, and return the ask once it has ended; None if the request went away first.
@@ -83,6 +85,7 @@ class RequestAsker:
             "dialect": request.dialect,
             "arguments": _as_written(request.arguments),
             "to": self.to,
+            "urgency": self.urgency,
             "conversation": request.conversation,
             "turn": request.turn,
             "tool_call_id": request.tool_call_id,

@@ -16,6 +16,7 @@ from answerback_agents.cli.options import (
     ServiceUrl,
     To,
     TokenEnv,
+    Urgency,
 )
 
 
@@ -27,6 +28,7 @@ def command(
     url: ServiceUrl = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    urgency: Urgency = None,
     pass_token: PassToken = False,
 ) -> None:
     """Run an ACP agent for an editor; people can answer it in the editor or in chat.
@@ -51,7 +53,9 @@ def command(
     editor_in, editor_out = own_streams()
     service = BlockingConnection(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
-    proxy = Proxy(AskClient(service, to), to_agent, to_editor, _warn, Path(command_line[0]).name)
+    proxy = Proxy(
+        AskClient(service, to, urgency), to_agent, to_editor, _warn, Path(command_line[0]).name
+    )
     start_relay(
         lambda source: proxy.relay_from_editor(read_lines(source)), editor_in, to_agent, _warn
     )

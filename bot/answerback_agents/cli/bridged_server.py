@@ -45,6 +45,7 @@ def relay_program(
     url: str,
     token_env: str,
     to: str | None,
+    urgency: str | None,
     *,
     pass_token: bool,
 ) -> None:
@@ -68,7 +69,7 @@ def relay_program(
                 fail(f"Cannot start {command[0]}: {error.strerror}. Is it installed?")
             assert child.stdin is not None
             assert child.stdout is not None
-            people = RequestAsker(client, {"bridge": host, "host": platform.node()}, to)
+            people = RequestAsker(client, {"bridge": host, "host": platform.node()}, to, urgency)
             relayed = bridge(people, late, child.stdin.write)
             try:
                 await relayed.run(client_lines(child.stdin), read_lines(child.stdout))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback_agents.cli.options import Url, Yes
+from answerback_agents.cli.options import Urgency, Url, Yes
 from answerback_agents.cli.output import EXIT_USAGE, confirm, fail, print_result, say
 from answerback_agents.cli.service_address import answers
 from answerback_agents.connect.change_plan import Change, Target
@@ -69,6 +69,7 @@ def command(
             help="Where to ask if the model does not say: a route, or a place such as `surface:channel`."
         ),
     ] = None,
+    urgency: Urgency = None,
 ) -> None:
     """Connect an agent, so that its questions and permission prompts go to people.
 
@@ -84,7 +85,7 @@ def command(
         fail(known.hints[scope], EXIT_USAGE)
     if sign_in and (remove or only_print):
         fail("--sign-in goes with neither --remove nor --print.", EXIT_USAGE)
-    service = _service(url, token_env, scope, to, sign_in=sign_in)
+    service = _service(url, token_env, scope, to, urgency, sign_in=sign_in)
     targets = known.targets(
         scope if scope in known.places else next(iter(known.places)), service, Path.cwd()
     )
@@ -123,7 +124,13 @@ def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
 
 
 def _service(
-    url: str | None, token_env: str | None, scope: Scope, to: str | None, *, sign_in: bool
+    url: str | None,
+    token_env: str | None,
+    scope: Scope,
+    to: str | None,
+    urgency: str | None,
+    *,
+    sign_in: bool,
 ) -> ServiceConnection:
     from answerback_agents.cli.service_address import resolve_url
 
@@ -138,7 +145,9 @@ def _service(
         from answerback_agents.cli.sign_in import check_address
 
         check_address(address)
-    return ServiceConnection(url=address, token_env=token_env, to=to, program=program)
+    return ServiceConnection(
+        url=address, token_env=token_env, to=to, urgency=urgency, program=program
+    )
 
 
 def _show(targets: Sequence[Target], changes: Sequence[Change], *, yes: bool) -> None:

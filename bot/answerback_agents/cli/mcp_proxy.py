@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, Json, To, TokenEnv
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, Json, To, TokenEnv, Urgency
 from answerback_agents.cli.output import EXIT_USAGE
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ def command(
     ] = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    urgency: Urgency = None,
     json: Json = False,
 ) -> None:
     """Run an MCP server behind a gateway: people allow or deny the calls of its tools.
@@ -105,7 +106,7 @@ def command(
         Gateway,
         policy=chosen,
         definitions=definitions,
-        people=AskClient(calls, to),
+        people=AskClient(calls, to, urgency),
         client=LineWriter(client_out),
         warn=_warn,
         origin=origin_of(str(Path.cwd()), None),

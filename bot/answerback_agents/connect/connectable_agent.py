@@ -37,6 +37,8 @@ class ServiceConnection:
     """The environment variable with the token; None if no token is needed."""
     to: str | None = None
     """Where to ask if the model does not say; None: the token's route, or else the default route."""
+    urgency: str | None = None
+    """The urgency of what is asked, unless the model says it; None: the route's."""
     program: str = NAME
     """The command that starts this program."""
 
@@ -45,12 +47,19 @@ class ServiceConnection:
         arguments += [] if self.url == DEFAULT_URL else ["--url", self.url]
         if self.token_env not in (None, DEFAULT_TOKEN_ENV):
             arguments += ["--token-env", str(self.token_env)]
-        arguments += [] if self.to is None else ["--to", self.to]
-        return shlex.join(arguments)
+        return shlex.join([*arguments, *self.options])
+
+    @property
+    def options(self) -> list[str]:
+        """The options of our commands that say where to ask and how urgent it is."""
+        to = [] if self.to is None else ["--to", self.to]
+        return to if self.urgency is None else [*to, "--urgency", self.urgency]
 
     @property
     def mcp_url(self) -> str:
-        return f"{self.url}/mcp" + ("" if self.to is None else f"?{urlencode({'to': self.to})}")
+        said = {"to": self.to, "urgency": self.urgency}
+        query = urlencode({name: value for name, value in said.items() if value is not None})
+        return f"{self.url}/mcp" + (f"?{query}" if query else "")
 
     def server(self, key: str = "url", variable: str = "${{{}}}", **more: JsonValue) -> Json:
         """The configuration of the MCP server.

@@ -40,8 +40,7 @@ def by_http(key: str = "url", **more: JsonValue) -> Callable[[ServiceConnection]
 
 def by_command(service: ServiceConnection) -> Json:
     """Return a server that the host starts, where it calls none by HTTP."""
-    to: list[JsonValue] = [] if service.to is None else ["--to", service.to]
-    return {"command": service.program, "args": ["mcp", "--url", service.url, *to]}
+    return {"command": service.program, "args": ["mcp", "--url", service.url, *service.options]}
 
 
 def mcp_row(

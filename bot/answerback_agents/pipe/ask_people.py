@@ -107,6 +107,8 @@ class AskClient:
     service: BlockingConnection
     to: str | None = None
     """Where to ask; by default the token's route, or else the default route."""
+    urgency: str | None = None
+    """The urgency of what is asked; by default the route's."""
     patience: float = SUBMIT_PATIENCE
     """Seconds for which calls are retried until the service has accepted the ask."""
     _withdrawing: list[threading.Thread] = field(default_factory=list)
@@ -137,7 +139,15 @@ class AskClient:
 
     def _submit(self, asking: Asking, call: Call) -> Json:
         files = [*self._upload(call.files)] or None
-        fields = without_nulls({**call._asdict(), "to": self.to, "leased": True, "files": files})
+        fields = without_nulls(
+            {
+                **call._asdict(),
+                "to": self.to,
+                "urgency": self.urgency,
+                "leased": True,
+                "files": files,
+            }
+        )
         key = secrets.token_hex(16)
         while True:
             try:

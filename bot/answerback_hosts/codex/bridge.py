@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from answerback_agents.cli.bridge_command import BridgeCommand, TokenEnv, Url
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To, Urgency
 
 
 def _bridge(
@@ -20,6 +20,7 @@ def _bridge(
     url: Url = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    urgency: Urgency = None,
     pass_token: PassToken = False,
 ) -> None:
     """Run `codex app-server` for a client that starts this command instead, and forward what Codex asks to people.
@@ -38,7 +39,7 @@ def _bridge(
         return CodexBridge(people, late, to_server, print_line, say)
 
     program = command or ["codex", "app-server"]
-    relay_program(program, "codex", bridge, url, token_env, to, pass_token=pass_token)
+    relay_program(program, "codex", bridge, url, token_env, to, urgency, pass_token=pass_token)
 
 
 BRIDGE: Final = BridgeCommand(_bridge, starts_program=True)

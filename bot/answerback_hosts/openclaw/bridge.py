@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from answerback_agents.cli.bridge_command import BridgeCommand, TokenEnv, Url
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, To
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, To, Urgency
 
 
 def _bridge(
@@ -21,6 +21,7 @@ def _bridge(
     url: Url = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    urgency: Urgency = None,
     gateway_token_env: Annotated[
         str,
         typer.Option(
@@ -43,7 +44,7 @@ def _bridge(
         fail(missing)
     from answerback_hosts.openclaw import follow_gateway
 
-    follow_gateway.follow(gateway, url, token_env, to, gateway_token_env)
+    follow_gateway.follow(gateway, url, token_env, to, urgency, gateway_token_env)
 
 
 BRIDGE: Final = BridgeCommand(_bridge)

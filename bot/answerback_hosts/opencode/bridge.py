@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from answerback_agents.cli.bridge_command import BridgeCommand, TokenEnv, Url
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, To
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, To, Urgency
 
 
 def _bridge(
@@ -15,6 +15,7 @@ def _bridge(
     url: Url = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    urgency: Urgency = None,
     directory: Annotated[
         str | None, typer.Option(help="The project's folder; by default the server's own.")
     ] = None,
@@ -34,7 +35,7 @@ def _bridge(
     """
     from answerback_hosts.opencode import follow_server
 
-    follow_server.follow(server, url, token_env, to, directory, password_env)
+    follow_server.follow(server, url, token_env, to, urgency, directory, password_env)
 
 
 BRIDGE: Final = BridgeCommand(_bridge)

@@ -14,7 +14,13 @@ from answerback_hosts.opencode.server_bridge import OpencodeBridge
 
 
 def follow(
-    server: str, url: str, token_env: str, to: str | None, directory: str | None, password_env: str
+    server: str,
+    url: str,
+    token_env: str,
+    to: str | None,
+    urgency: str | None,
+    directory: str | None,
+    password_env: str,
 ) -> None:
     async def following() -> None:
         async with connected(url, token_env) as (client, late), aiohttp.ClientSession() as http:
@@ -23,7 +29,7 @@ def follow(
             source = {"bridge": "opencode", "server": followed.url}
             if directory is not None:
                 source["directory"] = directory
-            people = RequestAsker(client, source, to)
+            people = RequestAsker(client, source, to, urgency)
             await OpencodeBridge(followed, people, late, say).run()
 
     run(following())

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from answerback_agents.cli.bridge_command import BridgeCommand, TokenEnv, Url
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To
+from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To, Urgency
 
 
 def _bridge(
@@ -18,6 +18,7 @@ def _bridge(
     url: Url = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    urgency: Urgency = None,
     pass_token: PassToken = False,
 ) -> None:
     """Run `pi --mode rpc` for a client that starts this command instead, and forward its extensions' dialogs to people.
@@ -38,7 +39,7 @@ def _bridge(
         return PiBridge(people, to_pi, print_line, say, os.getcwd())
 
     program = command or ["pi", "--mode", "rpc"]
-    relay_program(program, "pi", bridge, url, token_env, to, pass_token=pass_token)
+    relay_program(program, "pi", bridge, url, token_env, to, urgency, pass_token=pass_token)
 
 
 BRIDGE: Final = BridgeCommand(_bridge, starts_program=True)

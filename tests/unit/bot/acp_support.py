@@ -108,7 +108,7 @@ class Editor:
 async def run_editor(url: str, *agent: str, **environment: str) -> AsyncIterator[Editor]:
     """Start an editor whose agent runs behind the proxy."""
     process = await forked(
-        *("acp", "--url", url, "--", *(agent or AGENT)),
+        *("acp", "--url", url, "--urgency", "high", "--", *(agent or AGENT)),
         environment=environment,
         stdin=asyncio.subprocess.PIPE,
         limit=2**26,

@@ -108,6 +108,7 @@ async def run_client(
     path.write_text(f"[servers.github]\n{policy}")
     process = await forked(
         *("mcp-proxy", "--service", url, "--policy", str(path), "--state", str(folder / "state")),
+        *("--urgency", "low"),
         *(*options, "--", *server),
         stdin=asyncio.subprocess.PIPE,
         limit=2**26,

@@ -41,7 +41,7 @@ async def bridged(url: str, *dialogs: Json) -> AsyncIterator[Talk]:
     """Run the command between this test and the fake."""
     fake = str(ROOT / "tests" / "fakes" / "pi_rpc.py")
     child = await forked(
-        *("bridge", "pi", "--url", url, "--to", "web", "--"),
+        *("bridge", "pi", "--url", url, "--to", "web", "--urgency", "high", "--"),
         *(sys.executable, fake, json.dumps(dialogs)),
         stdin=asyncio.subprocess.PIPE,
     )
@@ -79,7 +79,7 @@ async def test_people_answer_a_dialog(
     async with bridged(service.url, dialog) as talk:
         ask = await service.newest()
         assert ask.form.questions[0].text == dialog["title"]
-        assert ask.request.conversation == "s1"
+        assert (ask.request.conversation, ask.request.urgency) == ("s1", "high")
         assert ask.request.origin.host == "pi"
         await service.act(ask, action="answer", value=value)
         response = {"type": "extension_ui_response", "id": dialog["id"]}

@@ -102,6 +102,21 @@ async def test_a_model_says_how_urgent_its_question_is(tmp_path: Path) -> None:
         assert "urgency" in str(refused.content)
 
 
+@pytest.mark.rule("URGENCY-1")
+async def test_a_clients_address_says_how_urgent_its_questions_are_unless_the_model_does(
+    tmp_path: Path,
+) -> None:
+    call = {**CALLS["single"][1], "wait_seconds": 0}
+    async with served(tmp_path) as service:
+        async with client(service, "?urgency=low") as mcp:
+            await mcp.call_tool("ask_user", call)
+            assert (await service.newest()).request.urgency == "low"
+            await mcp.call_tool("ask_user", {**call, "question": "Now?", "urgency": "high"})
+            assert (await service.newest(2)).request.urgency == "high"
+        async with service.http.post(f"{service.url}/mcp?urgency=now", json={}) as response:
+            assert response.status == 400
+
+
 async def test_a_selected_dialect_reads_its_tools_calls(tmp_path: Path) -> None:
     async with served(tmp_path) as service, client(service, "?tools=single") as mcp:
         refused = await mcp.call_tool("ask_user", CALLS["ask_user"][1])

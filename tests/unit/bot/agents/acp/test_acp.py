@@ -52,7 +52,7 @@ async def ended(service: Served, ask_id: str) -> Status:
                 await follower.next_commit()
 
 
-@pytest.mark.rule("ACP-2")
+@pytest.mark.rule("ACP-2", "URGENCY-1")
 @pytest.mark.parametrize(
     ("action", "option"), [(value("yes"), "yes"), (value("no"), "no"), (REPLY, "no")]
 )
@@ -62,7 +62,7 @@ async def test_an_answer_in_the_thread_counts_and_the_editor_is_notified(
     await editor.prompt(permission())
     assert await editor.next() == permission()
     ask = await service.newest()
-    assert ask.request.conversation == "s1"
+    assert (ask.request.conversation, ask.request.urgency) == ("s1", "high")
     await service.act(ask, **action)
     received = [
         await editor.next(),

@@ -115,7 +115,7 @@ async def run_bridge(
         own: what else the client itself can do.
     """
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
-    arguments = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
+    arguments = ("bridge", "codex", "--url", service.url, "--to", "web", "--urgency", "high", "--")
     child = await forked(
         *(*arguments, sys.executable, fake, json.dumps(opening), json.dumps(later)),
         stdin=asyncio.subprocess.PIPE,
@@ -143,7 +143,7 @@ async def run_bridge(
             await child.communicate()
 
 
-@pytest.mark.rule("CONNECT-5")
+@pytest.mark.rule("CONNECT-5", "URGENCY-1")
 @pytest.mark.parametrize(
     ("request_", "action", "expected"),
     [
@@ -164,7 +164,7 @@ async def test_people_answer_what_codex_asks(
 ) -> None:
     async with run_bridge(service, [request_]) as talk:
         ask = await service.newest()
-        assert ask.request.conversation == THREAD
+        assert (ask.request.conversation, ask.request.urgency) == (THREAD, "high")
         await service.act(ask, **action)
         assert await talk.read() == {"id": request_["id"], "result": expected}
 

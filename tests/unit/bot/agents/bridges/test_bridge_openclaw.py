@@ -386,12 +386,14 @@ async def test_a_broken_frame_ends_the_connection_and_open_calls(
 async def test_the_command_follows_a_gateway(
     service: Served, openclaw: Openclaw, tmp_path: Path
 ) -> None:
-    arguments = ("bridge", "openclaw", openclaw.url, "--url", service.url)
+    arguments = ("bridge", "openclaw", openclaw.url, "--url", service.url, "--urgency", "low")
     environment = {"OPENCLAW_GATEWAY_TOKEN": TOKEN, "XDG_STATE_HOME": str(tmp_path)}
     async with command(*arguments, folder=tmp_path, environment=environment):
         await openclaw.connected(1)
         await openclaw.ask("question", QUESTION)
-        await service.act(await service.newest(), action="answer", value="8080")
+        ask = await service.newest()
+        assert ask.request.urgency == "low"
+        await service.act(ask, action="answer", value="8080")
         method, _ = await next_report(openclaw)
     assert method == "question.resolve"
     assert (tmp_path / "answerback" / "openclaw-device.key").stat().st_mode & 0o777 == 0o600

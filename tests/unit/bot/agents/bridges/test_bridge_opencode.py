@@ -235,11 +235,15 @@ async def test_a_request_answered_in_opencodes_own_window_is_withdrawn(
 async def test_a_killed_bridge_does_not_ask_twice_and_answers_once(
     service: Served, opencode: Opencode, tmp_path: Path
 ) -> None:
-    arguments = ("bridge", "opencode", opencode.url, "--url", service.url, "--to", "web")
+    arguments = (
+        *("bridge", "opencode", opencode.url, "--url", service.url),
+        *("--to", "web", "--urgency", "high"),
+    )
     async with command(*arguments, folder=tmp_path) as first:
         await opencode.connected()
         await opencode.ask(QUESTION)
         ask = await service.newest()
+        assert ask.request.urgency == "high"
         await opencode.ask(PERMISSION)
         prompt = await service.newest(2)
         await service.wait_for_waiters(ask)

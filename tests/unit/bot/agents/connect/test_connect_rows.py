@@ -29,6 +29,21 @@ def test_the_documentation_has_a_row_for_each_agent_and_how_it_was_checked() -> 
         assert any(file in row for file in files)
 
 
+@pytest.mark.rule("URGENCY-1")
+def test_how_urgent_it_is_goes_into_the_address_the_hooks_and_the_command(
+    connect: Connect, home: Path
+) -> None:
+    connect("codex", "--yes", "--urgency", "low")
+    codex = tomllib.loads((home / ".codex" / "config.toml").read_text())
+    assert codex["mcp_servers"]["answerback"]["url"] == "http://127.0.0.1:8420/mcp?urgency=low"
+    assert codex["hooks"]["PreToolUse"][0]["hooks"][0]["command"].endswith(" --urgency low")
+    connect("junie", "--yes", "--to", "deploys", "--urgency", "high")
+    server = json.loads((home / ".junie/mcp/mcp.json").read_text())["mcpServers"]["answerback"]
+    assert server["args"][-4:] == ["--to", "deploys", "--urgency", "high"]
+    connect("codex", "--remove", "--yes")
+    assert not (home / ".codex" / "config.toml").exists()
+
+
 def test_where_to_ask_goes_into_the_address_and_the_hooks(connect: Connect, home: Path) -> None:
     connect("codex", "--yes", "--to", "slack:C1")
     codex = tomllib.loads((home / ".codex" / "config.toml").read_text())

@@ -96,7 +96,7 @@ async def test_what_is_no_call_passes_byte_for_byte(client: Client, service: Ser
     assert await nobody_was_asked(service)
 
 
-@pytest.mark.rule("GATEWAY-2")
+@pytest.mark.rule("GATEWAY-2", "URGENCY-1")
 @pytest.mark.parametrize(
     "params",
     [{}, {"task": {"ttl": 60}}, {"_meta": {"progressToken": 3}}, MODERN],
@@ -108,6 +108,7 @@ async def test_a_call_is_made_once_a_person_allows_it(
     line = await client.send(call(**params))
     ask = await service.newest()
     assert headline_of(ask.form) == "Call create_issue on github"
+    assert ask.request.urgency == "low"
     assert "title: Hi" in (ask.form.questions[0].context or "")
     await client.passes(request("ping"))  # and nothing before it
     await service.act(ask, **value(ALLOW))
