@@ -225,7 +225,17 @@ class Away(Running, AwayDesk):
                 continue
             accounts = self.people.accounts_of(stand_in)
             there = [each for surface, each in accounts if surface == person.surface]
+            if self._has_it_anyway(ask, there):
+                continue
             await self._give(ask, person, tuple(map(account_id, absent)), there)
+
+    @staticmethod
+    def _has_it_anyway(ask: Ask, ids: Sequence[str]) -> bool:
+        """Return True if a person may answer an ask in their own right: they then confirm what others answer, too."""
+        place = ask.placement
+        accounts = {f"{place.destination.surface}:{each}" for each in ids}
+        stands_in = any(not accounts.isdisjoint(group) for group in place.stand_ins)
+        return not stands_in and not {*ids}.isdisjoint(place.responders)
 
     def _has_stood_in(self, ask: Ask, person: Person, stand_in: Person) -> bool:
         theirs = {f"{surface}:{each}" for surface, each in self.people.accounts_of(stand_in)}

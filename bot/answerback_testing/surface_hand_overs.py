@@ -8,9 +8,10 @@ from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.handing_over import HandOver
+from answerback.core.people import account_id
 from answerback.core.person import Person
 from answerback.core.walker import Phase
-from answerback.ports.surface import Actor, Rejected, SupportsPeople
+from answerback.ports.surface import Acted, Actor, Rejected, SupportsPeople
 from answerback_testing.other_surface import list_people
 from answerback_testing.simulated_people import (
     Capability,
@@ -147,6 +148,22 @@ class HandOversContract:
             Status.ANSWERED,
             [bob.user_id],
         )
+
+    @pytest.mark.rule("AWAY-4")
+    async def test_people_read_that_those_who_are_left_stand_in_for_each_other(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(GO,), confirmation=ConfirmationRule(due=1))
+        ask = await _asked(stage, form, ada, bob)
+        absent = Person(surface=stage.place.surface, user_id=ada.user_id)
+        action = HandOver(to=bob.user_id, stands_in=(account_id(absent),))
+        assert isinstance(await stage.harness.service.act(ask.id, action, Actor(absent)), Acted)
+        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
+        await bob.answer(GO, True)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.confirming
+        await bob.look_at(ask)
+        assert LABELS.confirm_stand_ins.casefold() in await read_normalized_text(bob)
 
     @pytest.mark.rule("HANDOVER-4")
     @requires_capability(Capability.REMINDERS)

@@ -58,6 +58,27 @@ SERVICE = (
                 "if not absent or self._has_stood_in(ask, person, stand_in):",
                 "if not absent:",
             ),
+            (
+                "bot/answerback_away/away.py",
+                "return not stands_in and not {*ids}.isdisjoint(place.responders)",
+                "return not {*ids}.isdisjoint(place.responders)",
+            ),
+        )
+    ),
+    # Nobody snoozes, or reads of, what does not wait for them.
+    *(
+        Mutant(
+            "bot/answerback_away/snoozes.py",
+            line,
+            mutant,
+            ("tests/unit/bot/away/test_snoozing.py",),
+        )
+        for line, mutant in (
+            (
+                "return ask if await self._lists.is_waiting_for(person, ask) else None",
+                "return ask",
+            ),
+            ("if await self._lists.is_waiting_for(person, ask):", "if True:"),
         )
     ),
     # Who may confirm from another surface does so once the answers are complete, by an account that counts.

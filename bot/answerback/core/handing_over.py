@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Change, HandedOver, RecordEntry, restart_reminders
 from answerback.core.escalation import move
-from answerback.core.people import People
+from answerback.core.people import People, account_id
 from answerback.core.person import Person
 
 
@@ -129,6 +129,21 @@ def stands_in_for_any(ask: Ask, person: Person, others: Collection[Person], peop
         if people.human(person) in humans and any(people.human(each) in humans for each in others):
             return True
     return False
+
+
+def is_left_to_stand_ins(ask: Ask) -> bool:
+    """Return True if too few can confirm answers, because the others stand in for whoever answered, or the other way
+    round. Accounts on other surfaces are not compared."""
+    place, rule = ask.placement, ask.form.confirmation
+    may_be_more = place.confirmers_elsewhere or any(map(is_collective, ask.waits_for))
+    if rule is None or not ask.confirming or not place.stand_ins or may_be_more:
+        return False
+    answered = {account_id(each) for each in ask.walk.answerers}
+    groups = (set(group) for group in place.stand_ins)
+    barred = set[str]().union(*(group for group in groups if not answered.isdisjoint(group)))
+    named = {f"{place.destination.surface}:{each}" for each in ask.waits_for}
+    left = named - barred - {account_id(each) for each in ask.walk.decided_by}
+    return len(left) < rule.due - len(ask.walk.votes)
 
 
 def _account(account: str) -> Person:

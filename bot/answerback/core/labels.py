@@ -87,6 +87,10 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     confirm_first: str = "After you, another person has to confirm this."
     confirm_first_more: str = "After you, {count} other people have to confirm this."
     confirm_more: str = "{count} more people have to confirm what was answered."
+    confirm_stand_ins: str = (
+        "Nobody who is named can confirm this: they stand in for each other. Hand it over to another person, or go "
+        "Back and let another person answer."
+    )
     confirm_unreachable: str = "Of those who may confirm, {count} cannot be reached."
     confirmed_by: str = "Confirmed by {who}"
     object_label: str = "Why do you reject it?"

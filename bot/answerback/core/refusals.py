@@ -133,7 +133,8 @@ ALREADY_CONFIRMED: Final = Refusal(
 )
 STANDS_IN: Final = Refusal(
     "stands_in",
-    "Whoever stands in for somebody who is away does not confirm what that person answered, nor the other way round.",
+    "Whoever stands in for somebody who is away does not confirm what that person answered, nor the other way round: "
+    "another person has to.",
 )
 NOT_AN_ANSWERER: Final = Refusal(
     "not_an_answerer", "Only those who gave the answers can take them back. Object instead."

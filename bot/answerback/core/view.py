@@ -26,7 +26,7 @@ from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
 from answerback.core.granting import can_revoke, option_to_grant
 from answerback.core.grants import GrantNote, GrantOffer
-from answerback.core.handing_over import possible_recipients
+from answerback.core.handing_over import is_left_to_stand_ins, possible_recipients
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.picture_words import option_in_words, question_in_words
@@ -138,6 +138,8 @@ class Confirmation(NamedTuple):
     """The decision to confirm, as a question whose context is that of all questions asked."""
     unreachable: int = 0
     """The number of those who may confirm them and cannot be reached."""
+    stand_ins_left: bool = False
+    """True if those who are left stand in for whoever answered, or the other way round, so that they cannot."""
 
 
 class View(NamedTuple):
@@ -346,7 +348,9 @@ def _confirmation(ask: Ask, labels: Labels) -> Confirmation:
         asides=ask.asides,
     )
     missing = rule.due - len(ask.walk.votes)
-    return Confirmation(rule.due, missing, prompt, unreachable_count(ask))
+    return Confirmation(
+        rule.due, missing, prompt, unreachable_count(ask), is_left_to_stand_ins(ask)
+    )
 
 
 def _headline_now(ask: Ask) -> str:

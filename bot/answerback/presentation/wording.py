@@ -97,8 +97,12 @@ def summary_text(view: View, labels: Labels) -> str:
     if view.confirmation is None:
         return labels.review_text
     missing, unreachable = view.confirmation.missing, view.confirmation.unreachable
-    text = labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
-    return f"{text} {labels.confirm_unreachable.format(count=unreachable)}" if unreachable else text
+    texts = [labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)]
+    if unreachable:
+        texts.append(labels.confirm_unreachable.format(count=unreachable))
+    if view.confirmation.stand_ins_left:
+        texts.append(labels.confirm_stand_ins)
+    return " ".join(texts)
 
 
 def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], str]:

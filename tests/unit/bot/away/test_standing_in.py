@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.actions import Answer, Confirm
+from answerback.core.actions import Answer, Back, Confirm
 from answerback.core.ask import Ask, Status
 from answerback.core.erasure import erase_ask
 from answerback.core.errors import StoreError
+from answerback.core.handing_over import HandOver
+from answerback.core.labels import ENGLISH
 from answerback.core.person import Person
+from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.presentation import wording
 from answerback.service.ask_wire import ask_json
 from answerback.workers.reminders import remind
 from answerback_away.absences import Hours
@@ -285,3 +289,70 @@ async def test_nobody_is_looked_up_while_nobody_is_away(parts: Parts) -> None:
     team = Team(parts)
     await team.ask("ann")
     assert not team.away._changed
+
+
+@pytest.mark.rule("AWAY-4")
+@pytest.mark.parametrize(("answers", "confirms"), [(ANN, BOB), (BOB, ANN)])
+async def test_who_has_an_ask_anyway_is_given_nothing_and_confirms_as_ever(
+    parts: Parts, answers: Person, confirms: Person
+) -> None:
+    team = Team(parts, confirmations=1)
+    await team.leave(ANN, BOB)
+    ask = await team.ask("ann", "bob")
+    assert (await team.step(ask)).revision == ask.revision
+    await answered(team, ask, answers)
+    done = await team.service.act(ask.id, Confirm(), Actor(confirms))
+    assert isinstance(done, Acted)
+    assert done.ask.status is Status.ANSWERED
+
+
+@pytest.mark.rule("AWAY-4")
+async def test_who_stands_in_for_one_stands_in_for_another_too(parts: Parts) -> None:
+    """Otherwise somebody who is away would have chosen who confirms their answer."""
+    team = Team(parts, confirmations=1)
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask("ann", "cy"))
+    await team.leave(CY, BOB)
+    ask = await team.step(ask)
+    assert ask.placement.stand_ins == (("chat:ann", "chat:bob"), ("chat:cy", "chat:bob"))
+    await answered(team, ask, CY)
+    refused = await team.service.act(ask.id, Confirm(), Actor(BOB))
+    assert isinstance(refused, Rejected)
+    assert [problem.code for problem in refused.problems] == ["stands_in"]
+
+
+def said(ask: Ask) -> str:
+    return wording.summary_text(view_of(ask), ENGLISH)
+
+
+@pytest.mark.rule("AWAY-4", "CONFIRM-2")
+async def test_people_read_that_nobody_is_left_to_confirm_and_a_hand_over_helps(
+    parts: Parts,
+) -> None:
+    """The route has two people who confirm. Who stands in has answered, so that neither can."""
+    team = Team(parts, confirmations={"count": 1, "from": ["ann", "bob"]})
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask("ann"))
+    confirming = await answered(team, ask, BOB)
+    assert said(confirming).endswith(ENGLISH.confirm_stand_ins)
+    for person in (ANN, BOB):
+        assert isinstance(await team.service.act(ask.id, Confirm(), Actor(person)), Rejected)
+    back = await team.service.act(ask.id, Back(), Actor(BOB))
+    handed = await team.service.act(ask.id, HandOver(to="cy"), Actor(BOB))
+    assert isinstance(back, Acted)
+    assert isinstance(handed, Acted)
+    assert ENGLISH.confirm_stand_ins not in said(await answered(team, ask, CY))
+    done = await team.service.act(ask.id, Confirm(), Actor(ANN))
+    assert isinstance(done, Acted)
+    assert done.ask.status is Status.ANSWERED
+
+
+@pytest.mark.rule("AWAY-4", "CONFIRM-2")
+@pytest.mark.parametrize("others", [("cy",), ("@S1",), ("anyone",)])
+async def test_nobody_reads_that_while_another_person_can_confirm(
+    parts: Parts, others: tuple[str, ...]
+) -> None:
+    team = Team(parts, confirmations={"count": 1, "from": ["ann", *others]})
+    await team.leave(ANN, BOB)
+    ask = await team.step(await team.ask("ann"))
+    assert ENGLISH.confirm_stand_ins not in said(await answered(team, ask, BOB))
