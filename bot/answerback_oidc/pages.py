@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from importlib import resources
 from typing import Final
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 from aiohttp import web
 from markupsafe import Markup
@@ -249,9 +249,14 @@ class _SignOut(VisitorPages):
             await self._own.sessions.end(visitor.holder)
         extra = {"action": "signed_out", "person": visitor.person.user_id}
         logger.info("A person signed out", extra=extra)
-        labels = self._site.labels
+        labels, url = self._site.labels, await self._own.provider.sign_out_url()
+        message = Markup.escape(labels.signed_out)
+        if url is not None:
+            link = Markup('<a href="{}" rel="noreferrer">{}</a>')
+            host = urlsplit(url).hostname or ""
+            message += " " + link.format(url, labels.sign_out_provider.format(host=host))
         body = self._site.render_template(
-            "notice", root="../../", home=None, title=labels.sign_out, message=labels.signed_out
+            "notice", root="../../", home=None, title=labels.sign_out, message=message
         )
         return responses.page_response(body)
 

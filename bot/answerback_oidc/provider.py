@@ -51,6 +51,8 @@ class Metadata(BaseModel):
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
+    end_session_endpoint: str | None = None
+    """https://openid.net/specs/openid-connect-rpinitiated-1_0.html"""
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
     code_challenge_methods_supported: tuple[str, ...] | None = None
     authorization_response_iss_parameter_supported: bool = False
@@ -131,6 +133,17 @@ class Provider:
         }
         endpoint = found.authorization_endpoint
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
+
+    async def sign_out_url(self) -> str | None:
+        """Return the address at which a person signs out of the provider, which asks them; None: it names none now."""
+        try:
+            endpoint = (await self.metadata()).end_session_endpoint
+        except ProviderError:
+            return None
+        if endpoint is None or not is_safe(endpoint):
+            return None
+        query = urlencode({"client_id": self._settings.client_id})
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
 
     async def subject(
         self, code: str, issuer: str | None, attempt: Attempt, redirect_uri: str, now: float

@@ -297,6 +297,7 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     sign_out: str = "Sign out"
     sign_out_here: str = "Sign out here"
     sign_out_everywhere: str = "Sign out everywhere"
+    sign_out_provider: str = "Sign out at {host}, too"
     signed_out: str = "You are signed out. You can close this page."
     oidc_waiting: str = "You are being signed in."
     oidc_no_script: str = "Signing in needs JavaScript."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from answerback.service.submission_request import read_submission
 from answerback_oidc.attempts import SECONDS, Attempts
 from answerback_oidc.signing_in import SigningIn
 from answerback_receipts.payload import strength_of
-from tests.fakes.oidc_provider import FakeProvider, oidc_provider
+from tests.fakes.oidc_provider import CLIENT, FakeProvider, oidc_provider
 from tests.unit.bot.oidc.conftest import MakeService, SignInService
 
 CALL: dict[str, Any] = {
@@ -286,13 +287,16 @@ async def test_a_session_opens_one_inbox_and_is_of_use_to_nobody_else(up: SignIn
             assert response.status == 401
 
 
-async def sign_out(up: SignInService, done: dict[str, Any], do: str) -> None:
+async def sign_out(up: SignInService, done: dict[str, Any], do: str) -> str:
+    """Sign out; return the page that says so."""
     own = {"Origin": up.address, "Sec-Fetch-Site": "same-origin"}
     path = f"{inbox_of(done)}/sign-out"
     assert ENGLISH.sign_out_everywhere in (await up.read(path))[1]
     async with up.http.post(path, data={"do": do}, headers=own) as response:
         assert response.status == 200
-        assert ENGLISH.signed_out in await response.text()
+        page = await response.text()
+    assert ENGLISH.signed_out in page
+    return page
 
 
 @pytest.mark.rule("OIDC-7")
@@ -304,6 +308,29 @@ async def test_a_person_signs_out_here_or_everywhere(up: SignInService, do: str,
     assert (await up.read(inbox_of(here)))[0] == 403
     assert (await up.post("resume", session=here["session"], to=""))[0] == 403
     assert (await up.read(inbox_of(there)))[0] == left
+
+
+@pytest.mark.rule("OIDC-9")
+@pytest.mark.parametrize(
+    ("endpoint", "offered"),
+    [
+        ("https://id.example.com/end", "https://id.example.com/end?client_id="),
+        ("https://id.example.com/end?a=b&c", "https://id.example.com/end?a=b&amp;c&amp;client_id="),
+        ("http://id.example.com/end", None),
+        ("javascript:alert(1)", None),
+        (None, None),
+    ],
+)
+async def test_who_has_signed_out_is_offered_to_sign_out_of_the_provider_as_well(
+    make_service: MakeService, provider: FakeProvider, endpoint: str | None, offered: str | None
+) -> None:
+    if endpoint is not None:
+        provider.metadata = {"end_session_endpoint": endpoint}
+    async with make_service() as up:
+        shown = await sign_out(up, await up.sign_in(), "here")
+    links = re.findall('<a href="([^"]+)" rel="noreferrer">', shown)
+    assert links == ([] if offered is None else [f"{offered}{CLIENT}"])
+    assert (ENGLISH.sign_out_provider.format(host="id.example.com") in shown) == bool(offered)
 
 
 @pytest.mark.rule("OIDC-7")
