@@ -91,7 +91,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         ref = await self.complete(ask, ref, save)
         if was_posted:
             ref = await self.remove_doubles(ask, ref)
-        if ask.schedule.reminded and not ask.open:
+        if ask.schedule.reminders_done and not ask.open:
             await self._close_reminders(ask, ref)
         return self.shown(ref, ask.revision)
 

@@ -141,7 +141,7 @@ class AgentSessions:
     async def _status(self, ask: Ask, session: AgentSession) -> SessionStatus:
         if ask.open or await self.asks.list_open_in("slack", session.channel, session.thread):
             return SessionStatus.SUSPENDED
-        continues = ask.status in _AGENT_CONTINUES and not ask.attendance.unattended
+        continues = ask.status in _AGENT_CONTINUES and not ask.attendance.agent_left
         return SessionStatus.PROCESSING if continues else SessionStatus.ACTIVE
 
     async def _set(self, session: AgentSession, status: SessionStatus, turn: object) -> None:

@@ -229,7 +229,9 @@ class Posting(JsonMessages):
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
         # As they were stored: a bot cannot list its messages.
         number, full = 0, await self.asks.draft(_reminder_key(ask, 0))
-        while isinstance(full, str) or number < ask.schedule.reminded:  # numbers may be left out
+        while (
+            isinstance(full, str) or number < ask.schedule.reminders_done
+        ):  # numbers may be left out
             if isinstance(full, str):
                 yield full, number
             number += 1

@@ -169,7 +169,7 @@ class Inbox:
             ask_id, _, revision = tick.partition(":")
             ask = await self._site.service.get(ask_id)
             link = None if ask is None else await self._asks.open_in_list(visitor, ask_id)
-            if ask is None or link is None or ask.acted_by == visitor.person:
+            if ask is None or link is None or ask.last_actor == visitor.person:
                 continue
             reason = labels.batch_left_cut
             if not ask.open:

@@ -48,7 +48,7 @@ class InboxItem:
     push_after: float
     """Seconds after which it is worth a notification."""
     progress: str | None
-    unattended: bool
+    agent_left: bool
     """True once the agent has stopped waiting."""
     outcome: str | None
     """The CSS class of its outcome; None while it is open."""
@@ -170,10 +170,10 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
         waits=push_text.waits_line(ask, labels),
-        waits_since=ask.schedule.reminded_from,
+        waits_since=ask.schedule.reminders_restarted_at,
         push_after=ask.request.push_after,
         progress=view.prompt.progress if view.prompt else None,
-        unattended=view.unattended,
+        agent_left=view.agent_left,
         outcome=status.value if status else None,
         ended=people_text.ended(view, labels),
         answer=shorten(one_line(answer_summary.brief_answer(view, labels)), limits.DETAIL_LENGTH),

@@ -308,7 +308,7 @@ def _grant(view: View, labels: Labels, post: Post | None) -> GrantPart | None:
 
 def state_of(ask: Ask) -> str:
     """Return a text that changes when the page of an ask does."""
-    return f"{ask.revision}!" if ask.collection.uncollected else str(ask.revision)
+    return f"{ask.revision}!" if ask.collection.unread_by_agent else str(ask.revision)
 
 
 def visitor_line(person: Person | None, labels: Labels) -> str | None:

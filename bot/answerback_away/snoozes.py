@@ -40,8 +40,8 @@ def needs(ask: Ask) -> str:
     schedule, place = ask.schedule, ask.placement.destination
     return json.dumps(
         [
-            schedule.reminded,
-            schedule.reminded_from,
+            schedule.reminders_done,
+            schedule.reminders_restarted_at,
             schedule.escalated,
             [place.surface, place.channel, place.user],
             ask.confirming,

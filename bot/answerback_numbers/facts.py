@@ -67,7 +67,7 @@ class Facts(NamedTuple):
 def facts_of(ask: Ask, outcome: Outcome) -> Facts:
     """Return what is counted of an ask that has ended."""
     request, result = ask.request, result_of(ask, outcome)
-    waited = outcome.at - ask.created_at + ask.schedule.set_back
+    waited = outcome.at - ask.created_at + ask.schedule.clock_set_back
     is_decided = result in DECIDED and ask.form.decided_by_hand
     return Facts(
         week=week_of(outcome.at),

@@ -46,7 +46,7 @@ def push_rows(
 
 def _handed(ask: Ask) -> tuple[tuple[str, ...], int]:
     """Tell one hand over from another, also to the same person."""
-    return ask.schedule.handed_to, ask.schedule.reminded_before
+    return ask.schedule.handed_to, ask.schedule.reminders_done_before
 
 
 def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, str]]:

@@ -322,11 +322,11 @@ def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
         ask.confirming,
         ask.schedule.inquiring,
         ask.schedule.handed_to,
-        ask.schedule.reminded_before,
+        ask.schedule.reminders_done_before,
     )
     return (ask.placement.destination.surface, *waits) if ask.open else None
 
 
 def _seen(person: str, ask: Ask) -> str:
     """Return the key that tells who has seen an ask since it began to wait as it does, or was handed over."""
-    return f"push:seen:{ask.id}:{ask.schedule.reminded_from}:{person}"
+    return f"push:seen:{ask.id}:{ask.schedule.reminders_restarted_at}:{person}"

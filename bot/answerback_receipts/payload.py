@@ -142,7 +142,7 @@ def _given(ask: Ask) -> Iterator[tuple[str, GivenAnswer]]:
 def _decided_revision(ask: Ask) -> int:
     """Return the revision that was shown when the ask was decided."""
     acted = ask.outcome is not None and ask.outcome.ended_by is not None
-    return (ask.acted_revision if acted and ask.acted_revision else ask.revision) - 1
+    return (ask.last_action_revision if acted and ask.last_action_revision else ask.revision) - 1
 
 
 def _decided_on(person: Person | None) -> str | None:

@@ -255,7 +255,7 @@ PHASES: Final[dict[str, Ask]] = {
         responders=tuple(f"web:{name}" for name in ("Ada", "Bob", "Cy", "Di", "Ed", "Flo")),
         expires_at=_ASKED_AT + 86_400,
     ),
-    "unattended": with_values(_three(), unattended=True),
+    "unattended": with_values(_three(), agent_left=True),
     "hand-over": replace(
         _three(), request=_three().request.model_copy(update={"ceiling": ("Ada", "Bob")})
     ),
@@ -287,9 +287,11 @@ PHASES: Final[dict[str, Ask]] = {
     ),
     "answered-long": _after(_many(12), *[_YES] * 12, Submit()),
     "collected": with_values(
-        _after(KINDS["boolean"], _YES), collected_at=_ASKED_AT + 120, unattended=True
+        _after(KINDS["boolean"], _YES), collected_at=_ASKED_AT + 120, agent_left=True
     ),
-    "not-collected": with_values(_after(KINDS["boolean"], _YES), uncollected=True, unattended=True),
+    "not-collected": with_values(
+        _after(KINDS["boolean"], _YES), unread_by_agent=True, agent_left=True
+    ),
     "reply": _after(_three(), _YES, Reply(text="Not on a *Friday*.\nMonday.")),
     "closed": _after(_three(), _YES, Reply()),
     "turn-ended": _after(_three(), EndTurn()),

@@ -45,7 +45,7 @@ class AsksContract:
             expires_at=5_000.25,
             message={"ts": "1.0"},
             thread=Thread(channel="C", id="1.0", url="https://x.example"),
-            acted_by=ANN,
+            last_actor=ANN,
         )
         assert await store.asks.create(Write(ask), None) == Created(ask)
         assert await store.asks.get(ask.id) == ask
@@ -69,7 +69,7 @@ class AsksContract:
 
         moved, repeated = await store.asks.change("ask_1", decide)
         assert not repeated
-        assert (moved.revision, moved.acted_by) == (2, ANN)
+        assert (moved.revision, moved.last_actor) == (2, ANN)
         assert await store.asks.get("ask_1") == moved
         kinds = [line.entry.kind for line in await store.record.read("ask_1")]
         assert kinds == ["request", "answered", "request"]

@@ -94,13 +94,13 @@ class ListsContract:
         ask = new_ask()
         await store.asks.create(Write(ask), None)
 
-        def unattended(latest: Ask | None) -> Decision[None]:
+        def agent_left(latest: Ask | None) -> Decision[None]:
             assert latest is not None
             return Decision(
-                Write(replace(latest, attendance=replace(latest.attendance, unattended=True))), None
+                Write(replace(latest, attendance=replace(latest.attendance, agent_left=True))), None
             )
 
-        await store.asks.change("ask_1", unattended)
+        await store.asks.change("ask_1", agent_left)
         await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
         stored = await store.asks.get("ask_1")
         assert stored is not None

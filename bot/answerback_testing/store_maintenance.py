@@ -73,7 +73,8 @@ class MaintenanceContract:
             await store.asks.create(
                 Write(
                     replace(
-                        ask, schedule=replace(ask.schedule, set_back=2.0 if number == 1 else 0.0)
+                        ask,
+                        schedule=replace(ask.schedule, clock_set_back=2.0 if number == 1 else 0.0),
                     )
                 ),
                 None,

@@ -244,7 +244,7 @@ class ConfirmationsContract:
         await bob.look_at(ask)
         before = await bob.count_reminders(0)
         await stage.harness.remind(
-            ask, ask.schedule.reminded_before
+            ask, ask.schedule.reminders_done_before
         )  # as the scheduler does, at once
         assert await bob.count_reminders(before + 1) == before + 1
 

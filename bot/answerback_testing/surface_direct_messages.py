@@ -58,7 +58,7 @@ class DirectMessagesContract:
         await assert_sees(ada, back)
         if isinstance(ada, HasReminders):
             before = await ada.count_reminders(0)
-            await stage.harness.remind(back, back.schedule.reminded_before)
+            await stage.harness.remind(back, back.schedule.reminders_done_before)
             assert await ada.count_reminders(before + 1) == before + 1
         await ada.answer(GO, True)
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
@@ -198,11 +198,11 @@ class DirectMessagesContract:
         assert isinstance(ada, HasReminders)
         assert isinstance(bob, HasReminders)
         before = await ada.count_reminders(0), await bob.count_reminders(0)
-        assert places_to_remind(ask, ask.schedule.reminded_before) == (), (
+        assert places_to_remind(ask, ask.schedule.reminders_done_before) == (), (
             "the copy itself tells them"
         )
-        for place in places_to_remind(ask, ask.schedule.reminded_before + 1):
-            await stage.harness.remind(place, ask.schedule.reminded_before + 1)
+        for place in places_to_remind(ask, ask.schedule.reminders_done_before + 1):
+            await stage.harness.remind(place, ask.schedule.reminders_done_before + 1)
         after = await ada.count_reminders(0), await bob.count_reminders(before[1] + 1)
         assert after == (before[0], before[1] + 1)
 

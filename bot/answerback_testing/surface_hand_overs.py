@@ -176,7 +176,7 @@ class HandOversContract:
         await bob.look_at(ask)
         before = await bob.count_reminders(0)
         for _ in range(2):  # posted once
-            await stage.harness.remind(ask, ask.schedule.reminded_before)
+            await stage.harness.remind(ask, ask.schedule.reminders_done_before)
         assert await bob.count_reminders(before + 1) == before + 1
 
 

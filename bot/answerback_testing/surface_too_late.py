@@ -71,7 +71,7 @@ class TooLateContract:
             stage.place,
             (ada.user_id,),
             request={"dialect": "approval", "leased": True},
-            attended_for=-3_600.0,
+            wait_seconds=-3_600.0,
         )
         service = stage.harness.service
         service.approval_leases.run_since(service.clock.monotonic() - 3_600.0)

@@ -256,7 +256,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and here.thread is there.thread
         and here.left is there.left
         and new.schedule is old.schedule
-        and new.attendance.attended_for == old.attendance.attended_for
+        and new.attendance.wait_seconds == old.attendance.wait_seconds
     )
 
 
@@ -311,10 +311,13 @@ def ask_from_row(row: Row, request: Request) -> Ask:
         # Plain loops: a restored ask is read with every click on it.
         for part, names in stored_ask.PART_FIELDS:
             values = state[part] = {}
-            for name in names:
-                if name in state:
-                    values[name] = state[name]
-                    del state[name]
+            for name, stored in names:
+                if stored in state:
+                    values[name] = state[stored]
+                    del state[stored]
+        for name, stored in stored_ask.RENAMED_FIELDS:
+            if stored in state:
+                state[name] = state.pop(stored)
         if "before" in state["placement"]:
             stored_ask.nest_before(state["placement"]["before"])
         ask = _ASK.validate_python(state)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import MISSING, field, fields, make_dataclass
 from typing import Any, Final, get_type_hints
 
-from pydantic import TypeAdapter
+from pydantic import AliasGenerator, ConfigDict, TypeAdapter
 
 from answerback.core.ask import PARTS, Ask
 from answerback.core.person import StrictDataclass
@@ -16,10 +16,30 @@ from answerback.core.placement import PlaceBefore, Placement
 
 _IN_COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "request", "walk"}
 """Fields that are stored apart. The walk grows with every click, so `answerback_storage.rows` writes it itself."""
-PART_FIELDS: Final = tuple(
-    (part, tuple(each.name for each in fields(kind))) for part, kind in PARTS.items()
-)
-"""The names of the fields of each part."""
+STORED_NAMES: Final = {
+    "wait_seconds": "attended_for",
+    "agent_left": "unattended",
+    "unread_by_agent": "uncollected",
+    "last_actor": "acted_by",
+    "last_action_revision": "acted_revision",
+    "unreachable_accounts": "accounts_refused",
+    "clock_set_back": "set_back",
+    "reminders_done": "reminded",
+    "reminders_done_before": "reminded_before",
+    "reminders_restarted_at": "reminded_from",
+}
+"""The fields that rows have under the names that they were first stored with."""
+
+
+def _named(kind: type[Any]) -> tuple[tuple[str, str], ...]:
+    """Return the names of the fields of an ask or a part, each with its stored name."""
+    return tuple((each.name, STORED_NAMES.get(each.name, each.name)) for each in fields(kind))
+
+
+PART_FIELDS: Final = tuple((part, _named(kind)) for part, kind in PARTS.items())
+"""The names of the fields of each part, each with its stored name."""
+RENAMED_FIELDS: Final = tuple(pair for pair in _named(Ask) if pair[0] != pair[1])
+"""Those of an ask itself whose stored names differ."""
 _BEFORE: Final = {each.name for each in fields(Placement)} - {"before", "shown_revision"}
 _PLACEMENT: Final = TypeAdapter(Placement)
 
@@ -37,8 +57,16 @@ def _flat_fields() -> list[Any]:
     return [each for each in flat if each[0] not in _IN_COLUMNS | PARTS.keys()]
 
 
+_WRITES_STORED_NAMES: Final = ConfigDict(
+    alias_generator=AliasGenerator(serialization_alias=lambda name: STORED_NAMES.get(name, name)),
+    serialize_by_alias=True,
+)
 StoredState: Final[type[Any]] = make_dataclass(
-    "StoredState", _flat_fields(), bases=(StrictDataclass,), kw_only=True
+    "StoredState",
+    _flat_fields(),
+    bases=(StrictDataclass,),
+    namespace={"__pydantic_config__": _WRITES_STORED_NAMES},
+    kw_only=True,
 )
 
 

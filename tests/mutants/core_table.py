@@ -105,10 +105,10 @@ CORE = (
     *(
         Mutant(f"{_CORE}/ask.py", line, mutant, (f"{_UNIT}/core/test_ask.py",))
         for line, mutant in (
-            ("acted_by=by or ask.acted_by,", "acted_by=by,"),
+            ("last_actor=by or ask.last_actor,", "last_actor=by,"),
             (
-                "acted_revision=ask.revision + 1 if by else ask.acted_revision,",
-                "acted_revision=ask.revision + 1,",
+                "last_action_revision=ask.revision + 1 if by else ask.last_action_revision,",
+                "last_action_revision=ask.revision + 1,",
             ),
             ("return place.confirmers if self.confirming and is_limited else", "return"),
             ("return self.participants if self.confirming else", "return"),
@@ -118,7 +118,7 @@ CORE = (
             ),
             ("escalation is None or self.schedule.escalated or", "escalation is None or"),
             (
-                "self.created_at - self.schedule.set_back + escalation.after",
+                "self.created_at - self.schedule.clock_set_back + escalation.after",
                 "self.created_at + escalation.after",
             ),
             (

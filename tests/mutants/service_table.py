@@ -181,7 +181,11 @@ SERVICE = (
         for file, line, mutant in (
             ("confirmer_copies.py", "and each != place.user)", ")"),
             ("confirmer_copies.py", "not is_collective(each)", "True"),
-            ("confirmer_copies.py", "if number == ask.schedule.reminded_before:", "if False:"),
+            (
+                "confirmer_copies.py",
+                "if number == ask.schedule.reminders_done_before:",
+                "if False:",
+            ),
         )
     ),
     # Notifying: an ask that moves leaves a surface.

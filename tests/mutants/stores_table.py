@@ -85,7 +85,7 @@ STORES = (
     ),
     Mutant(
         f"{_SQLITE}/change_batches.py",
-        "if cached is not None and (ask.open or ask.collection.uncollected):",
+        "if cached is not None and (ask.open or ask.collection.unread_by_agent):",
         "if cached is not None:",
         _CACHED,
     ),

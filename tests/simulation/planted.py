@@ -170,15 +170,15 @@ PLANTED: Final = (
     Planted(
         "an answer makes no new revision",
         "answerback.core.ask",
-        "revision=ask.revision + 1,\n        updated_at=at,\n        acted_by",
-        "revision=ask.revision,\n        updated_at=at,\n        acted_by",
+        "revision=ask.revision + 1,\n        updated_at=at,\n        last_actor",
+        "revision=ask.revision,\n        updated_at=at,\n        last_actor",
         "RECORD",
     ),
     Planted(
         "the record names who acted before",
         "answerback.core.ask",
         "_response_entry(ask, action, walk, at, by)",
-        "_response_entry(ask, action, walk, at, ask.acted_by or by)",
+        "_response_entry(ask, action, walk, at, ask.last_actor or by)",
         "RECORD",
     ),
     Planted(

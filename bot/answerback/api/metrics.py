@@ -170,7 +170,7 @@ class Metrics:
         seen = (
             ask.placement.first_seen
             or ask.placement.seen_since
-            or ask.created_at - ask.schedule.set_back
+            or ask.created_at - ask.schedule.clock_set_back
         )
         labelled = self.ended_seconds.labels(ask.request.route or "", ask.status.value)
         labelled.observe(max(ask.outcome.at - seen, 0.0))

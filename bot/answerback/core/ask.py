@@ -72,11 +72,11 @@ class Ask(StrictDataclass):
     collection: Collection = field(default=Collection())
     revision: int = 1
     outcome: Outcome | None = None
-    acted_by: Person | None = None
+    last_actor: Person | None = None
     """Who acted last; named to a person whose click came too late."""
-    acted_revision: int = 0
+    last_action_revision: int = 0
     """The revision that their action made."""
-    accounts_refused: int = 0
+    unreachable_accounts: int = 0
     """The number of its owner's accounts at which nobody could be reached, so that it was sent to the next one."""
     missed: int = 0
     """Times that the live message was found to differ from what was recorded: deleted, or out of date."""
@@ -97,7 +97,7 @@ class Ask(StrictDataclass):
     @property
     def rendered_state(self) -> tuple[int, bool, int, float | None]:
         """The values that decide whether the ask has to be shown again."""
-        return self.revision, self.attendance.unattended, self.missed, self.collection.collected_at
+        return self.revision, self.attendance.agent_left, self.missed, self.collection.collected_at
 
     @property
     def status(self) -> Status:
@@ -119,7 +119,7 @@ class Ask(StrictDataclass):
     @property
     def _other_account(self) -> OtherAccount | None:
         """The account that it was sent to after others; None: it was sent to the first."""
-        refused = self.accounts_refused
+        refused = self.unreachable_accounts
         return self.request.other_accounts[refused - 1] if refused else None
 
     @property
@@ -148,8 +148,8 @@ class Ask(StrictDataclass):
     @property
     def presence_lapses_at(self) -> float | None:
         """When the agent counts as gone, unless it waits again; None if its presence does not lapse."""
-        began = self.created_at - self.schedule.set_back
-        seconds = self.attendance.attended_for
+        began = self.created_at - self.schedule.clock_set_back
+        seconds = self.attendance.wait_seconds
         return None if seconds is None else began + seconds
 
     @property
@@ -196,7 +196,7 @@ class Ask(StrictDataclass):
         after = self.request.remind_after
         if self.schedule.handed_to or self.confirming:
             after = (0.0, *after)
-        return tuple([self.schedule.reminded_from + seconds for seconds in after])
+        return tuple([self.schedule.reminders_restarted_at + seconds for seconds in after])
 
     def next_due(self) -> float | None:
         """Return when the next timed step of this ask is due (seconds since the epoch), or None."""
@@ -213,19 +213,22 @@ class Ask(StrictDataclass):
     @property
     def slow_work_at(self) -> float | None:
         """When work is due that depends on others: an inquiry, or the next reminder; None: there is none left."""
-        began = self.created_at - self.schedule.set_back
+        began = self.created_at - self.schedule.clock_set_back
         if self.schedule.inquiring:
             return began
-        number, reminders = self.schedule.reminded - self.schedule.reminded_before, self.reminders
+        number, reminders = (
+            self.schedule.reminders_done - self.schedule.reminders_done_before,
+            self.reminders,
+        )
         return began + reminders[number] if number < len(reminders) else None
 
     @property
     def escalates_at(self) -> float | None:
         """When an open ask is escalated; None: never, or not before a move has ended and its old message is a note."""
-        escalation = self.escalation if self.accounts_refused else self.request.escalation
+        escalation = self.escalation if self.unreachable_accounts else self.request.escalation
         if escalation is None or self.schedule.escalated or self.is_moving:
             return None
-        return self.created_at - self.schedule.set_back + escalation.after
+        return self.created_at - self.schedule.clock_set_back + escalation.after
 
 
 PARTS: Final = {
@@ -310,8 +313,8 @@ def apply_action(
         outcome=outcome,
         revision=ask.revision + 1,
         updated_at=at,
-        acted_by=by or ask.acted_by,
-        acted_revision=ask.revision + 1 if by else ask.acted_revision,
+        last_actor=by or ask.last_actor,
+        last_action_revision=ask.revision + 1 if by else ask.last_action_revision,
         schedule=schedule,
         opened=UNOPENED,
     )
@@ -326,9 +329,14 @@ def apply_action(
 
 def restart_reminders(ask: Ask, at: float) -> Schedule:
     """Return the schedule of an ask whose reminders start again; the numbers of all before count as used."""
-    number = ask.schedule.reminded_before + len(ask.reminders)
-    since = at - ask.created_at + ask.schedule.set_back
-    return replace(ask.schedule, reminded=number, reminded_before=number, reminded_from=since)
+    number = ask.schedule.reminders_done_before + len(ask.reminders)
+    since = at - ask.created_at + ask.schedule.clock_set_back
+    return replace(
+        ask.schedule,
+        reminders_done=number,
+        reminders_done_before=number,
+        reminders_restarted_at=since,
+    )
 
 
 def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:

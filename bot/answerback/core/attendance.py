@@ -11,7 +11,7 @@ from answerback.core.person import StrictDataclass
 class Attendance(StrictDataclass):
     """The time for which the agent waits for an ask, and if it still does."""
 
-    attended_for: float | None = None
+    wait_seconds: float | None = None
     """Seconds from creation for which the agent waits, unless it extends that; None: indefinitely."""
-    unattended: bool = False
+    agent_left: bool = False
     """True once the agent has stopped waiting. People are shown this, and their answer still counts."""

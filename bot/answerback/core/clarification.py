@@ -80,8 +80,8 @@ def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Chang
         asides=(*ask.asides, aside),
         revision=ask.revision + 1,
         updated_at=at,
-        acted_by=by,
-        acted_revision=ask.revision + 1,
+        last_actor=by,
+        last_action_revision=ask.revision + 1,
     )
     entry = RecordEntry(
         at=at, kind="clarify", question_id=question_id, by=by, body={"text": action.text}

@@ -105,7 +105,7 @@ def places_to_remind(ask: Ask, number: int) -> tuple[Ask, ...]:
     if not ask.confirming or ask.schedule.handed_to:
         return (ask,)
     here = (ask,) if ask.placement.destination.user is None and ask.waits_for else ()
-    if number == ask.schedule.reminded_before:
+    if number == ask.schedule.reminders_done_before:
         return here
     done = {Destination(surface=each.surface, user=each.user_id) for each in ask.walk.decided_by}
     chats = (chat_of(each, ask) for each in ask.copies if each.shows)

@@ -70,12 +70,12 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         revision=revision,
         # If no message shows the ask, there is none to edit.
         outcome=replace(ask.outcome, message=None, ended_by=_person(ask.outcome.ended_by, opaque)),
-        acted_by=None,
+        last_actor=None,
         updated_at=at,
         opened=UNOPENED,
-        accounts_refused=0,
+        unreachable_accounts=0,
         asides=(),
-        collection=replace(ask.collection, uncollected=False),
+        collection=replace(ask.collection, unread_by_agent=False),
         tried_again=ask.tried_again
         and replace(ask.tried_again, text=None, by=_person(ask.tried_again.by, opaque)),
         grant=ask.grant

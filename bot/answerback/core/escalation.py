@@ -72,7 +72,7 @@ def skip_escalation(ask: Ask, at: float, why: str) -> Change | None:
 
 def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
     """Send an ask that its owner could not be shown to their next account; None: there is none, or it was shown."""
-    others = ask.request.other_accounts[ask.accounts_refused :]
+    others = ask.request.other_accounts[ask.unreachable_accounts :]
     if ask.placement.seen or not others:
         return None
     account = others[0]
@@ -88,7 +88,7 @@ def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
             thread=None,
             shown_revision=0,
         ),
-        accounts_refused=ask.accounts_refused + 1,
+        unreachable_accounts=ask.unreachable_accounts + 1,
         revision=ask.revision + 1,
         updated_at=at,
     )

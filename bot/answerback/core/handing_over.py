@@ -63,7 +63,7 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
     """
     if ask.is_copy and ask.placement.destination.user is not None:
         return (ask.placement.destination.user,)
-    if ask.schedule.handed_to and number == ask.schedule.reminded_before:
+    if ask.schedule.handed_to and number == ask.schedule.reminders_done_before:
         return ask.schedule.handed_to
     done = ask.walk.decided_by if ask.confirming else ()
     ids = {each.user_id for each in done if each.surface == ask.placement.destination.surface}
@@ -99,8 +99,8 @@ def apply_hand_over(
         ),
         revision=ask.revision + 1,
         updated_at=at,
-        acted_by=by,
-        acted_revision=ask.revision + 1,
+        last_actor=by,
+        last_action_revision=ask.revision + 1,
         schedule=replace(
             restart_reminders(ask, at),
             handed_to=() if place.user else to,  # a direct message is its own notification

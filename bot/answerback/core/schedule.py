@@ -12,12 +12,12 @@ class Schedule(StrictDataclass):
     """The deadline of an ask, its reminders, and which of its timed steps are done."""
 
     expires_at: EpochSeconds | None = None
-    set_back: float = 0.0
+    clock_set_back: float = 0.0
     """Seconds by which the clock was set back since creation, so that reminders count elapsed time."""
-    reminded: int = 0
+    reminders_done: int = 0
     """The number of reminders that are done, with those of before."""
-    reminded_before: int = 0
-    reminded_from: float = 0.0
+    reminders_done_before: int = 0
+    reminders_restarted_at: float = 0.0
     """The number of reminders before the current series, and when that series began, in seconds from creation."""
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""

@@ -161,7 +161,7 @@ class View(NamedTuple):
     outcome: Outcome | None
     reply: str | None
     reply_needs_text: bool
-    unattended: bool = False
+    agent_left: bool = False
     """True if the agent has stopped waiting for this answer, or had done so when the ask ended."""
     reviewed: bool = False
     """True if the form ends in a review; Back and Edit then discard no answers."""
@@ -185,7 +185,7 @@ class View(NamedTuple):
     """Who told the agent to try again what nobody had allowed in time."""
     can_try_again: bool = False
     """True if people can still tell the agent to try again."""
-    uncollected: bool = False
+    unread_by_agent: bool = False
     """True if its agent has yet to get the outcome, or what it was told since."""
     collected_at: float | None = None
     """When its agent got that."""
@@ -270,7 +270,7 @@ def _view_of(ask: Ask, labels: Labels) -> View:
         outcome=_outcome(ask),
         reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
         reply_needs_text=form.reply_needs_text,
-        unattended=ask.attendance.unattended,
+        agent_left=ask.attendance.agent_left,
         reviewed=(reviewed := walker.has_review(form)),
         has_next=reviewed and walker.has_next(form, ask.walk),
         responders=_responders(ask),
@@ -282,9 +282,9 @@ def _view_of(ask: Ask, labels: Labels) -> View:
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,
         can_try_again=ask.outcome is not None and can_try_again(ask),
-        uncollected=ask.collection.uncollected,
+        unread_by_agent=ask.collection.unread_by_agent,
         collected_at=ask.collection.collected_at,
-        asked_at=ask.created_at - ask.schedule.set_back,
+        asked_at=ask.created_at - ask.schedule.clock_set_back,
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
         sent=_sent_call(ask),
         confirmation=_confirmation(ask, labels) if ask.confirming else None,

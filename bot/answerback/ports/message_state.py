@@ -95,7 +95,9 @@ def keep_intervals(ask: Ask, set_back: float) -> Ask:
 
     Its message says when it closes, so it is shown again.
     """
-    kept = replace(ask, schedule=replace(ask.schedule, set_back=ask.schedule.set_back + set_back))
+    kept = replace(
+        ask, schedule=replace(ask.schedule, clock_set_back=ask.schedule.clock_set_back + set_back)
+    )
     if ask.schedule.expires_at is None:
         return kept
     kept = replace(

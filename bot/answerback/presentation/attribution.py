@@ -128,7 +128,7 @@ def collected_line(
     if view.erased or not (was_notified or _ended_with(view, Status.ANSWERED, Status.CANCELLED)):
         return ""
     if view.outcome is None or view.collected_at is None:
-        late = view.uncollected and (view.unattended if due is None else due)
+        late = view.unread_by_agent and (view.agent_left if due is None else due)
         return _fill(labels.not_collected, marks) if late else ""
     took = view.collected_at - view.outcome.at
     when = (

@@ -132,9 +132,9 @@ def end_turn_text(asker: str, labels: Labels, *, deny: bool) -> str:
 
 def who_asks(view: View, labels: Labels, *, briefly: bool = False) -> str:
     """Return who asks, and whether they still wait; ``briefly`` is for a list of many asks."""
-    if view.unattended and view.outcome is None and not briefly:
+    if view.agent_left and view.outcome is None and not briefly:
         return sentence(labels.asked_unattended, view.label, labels)
-    line = labels.asked if view.unattended or view.outcome is not None else labels.asks
+    line = labels.asked if view.agent_left or view.outcome is not None else labels.asks
     return line.format(label=view.label)
 
 
@@ -353,12 +353,12 @@ def _stale(
     copy: ActedOnVersion | None,
 ) -> str:
     """Say why an action does not fit the current question: another person was faster, or the copy was out of date."""
-    by = ask.acted_by if ask else None
+    by = ask.last_actor if ask else None
     if ask is not None and view is not None and copy is not None:
         if copy.at - ask.updated_at > _RACE_SECONDS:
             current = marks.text(shorten(_open_question(view, labels), _QUESTION_UNITS))
             return fill(labels.out_of_date, marks.text, question=current)
-        if ask.acted_revision <= copy.revision:
+        if ask.last_action_revision <= copy.revision:
             by = None  # nobody was faster: a timer moved the ask on
     if by is None:
         return marks.text(labels.too_late_unknown)

@@ -161,7 +161,7 @@ class ChangeCommitter:
         if owed := owed and not isinstance(change.grant, GrantEnd):
             ask = replace(
                 ask,
-                collection=replace(ask.collection, uncollected=True, collected_at=None),
+                collection=replace(ask.collection, unread_by_agent=True, collected_at=None),
             )
         return Write(
             ask,

@@ -58,22 +58,24 @@ def policy_of(request: Request) -> LeasePolicy:
 
 def lease_until(ask: Ask, at: float) -> Ask:
     """Return the ask with its lease running until a time."""
-    attended_for = at - ask.created_at + ask.schedule.set_back
-    attendance = replace(ask.attendance, attended_for=attended_for, unattended=False)
+    wait_seconds = at - ask.created_at + ask.schedule.clock_set_back
+    attendance = replace(ask.attendance, wait_seconds=wait_seconds, agent_left=False)
     return replace(ask, attendance=attendance)
 
 
 def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
     """Note on the ask whether its agent waits; None: not in this process, but perhaps in another."""
-    if attended is None and ask.attendance.unattended:
+    if attended is None and ask.attendance.agent_left:
         return None
     seconds = HANDOVER if attended is None else policy_of(ask.request).seconds
-    until = None if attended is False else at - ask.created_at + ask.schedule.set_back + seconds
+    until = (
+        None if attended is False else at - ask.created_at + ask.schedule.clock_set_back + seconds
+    )
     updated = replace(
         ask,
-        attendance=replace(ask.attendance, attended_for=until, unattended=attended is False),
+        attendance=replace(ask.attendance, wait_seconds=until, agent_left=attended is False),
     )
-    if ask.attendance.unattended != updated.attendance.unattended:
+    if ask.attendance.agent_left != updated.attendance.agent_left:
         # The same revision is shown again, so that no responder is interrupted.
         updated = replace(
             updated, placement=replace(updated.placement, shown_revision=ask.revision - 1)
@@ -137,14 +139,14 @@ class AgentPresence:
 
         It changes nothing once people were told that it has gone on, or after its call was cut off.
         """
-        if not ask.attendance.unattended and ask.id not in self._cut_off:
+        if not ask.attendance.agent_left and ask.id not in self._cut_off:
             async with self.track_wait(ask):
                 pass
 
     async def handle_remote_change(self, ask: Ask) -> None:
         """Handle an ask that another process has changed: it may not know who waits for it here."""
         waits = self.is_waiting(ask.id) or (
-            not ask.attendance.unattended and self._has_just_left(ask.id)
+            not ask.attendance.agent_left and self._has_just_left(ask.id)
         )
         if waits and ask.open and self._expires_soon(ask):
             await self.renew(ask.id, policy_of(ask.request))

@@ -213,7 +213,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": _tool_result(result),
         "interim_result": _tool_result(interim),
-        "waiting": ask.open and not ask.attendance.unattended,
+        "waiting": ask.open and not ask.attendance.agent_left,
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],

@@ -201,13 +201,13 @@ def _note_collected(
 ) -> Decision[Write | None]:
     """Decide to note since when an ask's agent has what was owed to it, and to show its message again at the same
     revision."""
-    if ask is None or ask.erased_at is not None or ask.collection.uncollected is (at is None):
+    if ask is None or ask.erased_at is not None or ask.collection.unread_by_agent is (at is None):
         return Decision(None, None)
     # The message says whether its agent has the outcome, so one that was posted is out of date now.
     shown = ask.placement.shown_revision if ask.placement.message is None else ask.revision - 1
     recorded = replace(
         ask,
-        collection=replace(ask.collection, uncollected=at is None, collected_at=at),
+        collection=replace(ask.collection, unread_by_agent=at is None, collected_at=at),
         placement=replace(ask.placement, shown_revision=shown),
     )
     write = Write(recorded, seen=state)

@@ -148,7 +148,7 @@ class ShownAsks:
             if each.open and not each.placement.seen:
                 ask, _ = await self.store.asks.change(each.id, decide)
                 if ask is not None and ask.placement.first_seen is None:
-                    self.hooks.shown(ask, at - ask.created_at + ask.schedule.set_back)
+                    self.hooks.shown(ask, at - ask.created_at + ask.schedule.clock_set_back)
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         await self.store.asks.change(

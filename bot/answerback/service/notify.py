@@ -131,7 +131,7 @@ class Signals:
         """Notify the followers of an ask, and of its surface, of a commit."""
         # It may have left any of the surfaces, or wait for people there.
         is_anywhere = (
-            ask.schedule.escalated or ask.accounts_refused or ask.placement.confirmers_elsewhere
+            ask.schedule.escalated or ask.unreachable_accounts or ask.placement.confirmers_elsewhere
         )
         surfaces = self._surfaces if is_anywhere else (ask.placement.destination.surface,)
         for what in (ask.id, *surfaces):

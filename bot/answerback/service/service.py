@@ -233,7 +233,7 @@ class Service(AskActions, ShownAsks):
         if not isinstance(done, Acted):
             return
         extra = {"ask_id": ask.id, "surface": where}
-        if done.ask.accounts_refused > ask.accounts_refused:
+        if done.ask.unreachable_accounts > ask.unreachable_accounts:
             extra["action"] = "account_refused"
             message = "An ask is sent to another account of the agent's owner: %s"
             logger.warning(message, why, extra=extra)

@@ -382,8 +382,8 @@ class Submitter:
             ),
             walk=start(parsed.form),
             attendance=Attendance(
-                attended_for=seconds,
-                unattended=request.mode == "async"
+                wait_seconds=seconds,
+                agent_left=request.mode == "async"
                 and request.callback is None
                 and not request.leased,
             ),

@@ -354,7 +354,7 @@ class MessageSync:
             and ask.placement.first_seen is None
         ):
             self.service.hooks.shown(
-                ask, self.service.clock.now() - ask.created_at + ask.schedule.set_back
+                ask, self.service.clock.now() - ask.created_at + ask.schedule.clock_set_back
             )
         if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before

@@ -39,11 +39,11 @@ async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
     now, ask = service.clock.now(), await service.get(ask_id)
     if ask is None or not ask.open:
         return None
-    created_at = ask.created_at - ask.schedule.set_back  # by the clock as it is set now
-    due_count = ask.schedule.reminded_before + sum(
+    created_at = ask.created_at - ask.schedule.clock_set_back  # by the clock as it is set now
+    due_count = ask.schedule.reminders_done_before + sum(
         created_at + after <= now for after in ask.reminders
     )
-    if due_count <= ask.schedule.reminded:
+    if due_count <= ask.schedule.reminders_done:
         return None
     quiet = _quiet(service, ask, due_count - 1, now)
     return await _remind(service, ask, due_count, quiet, timeout)
@@ -81,7 +81,7 @@ async def _remind(
             replace(
                 latest,
                 schedule=replace(
-                    latest.schedule, reminded=max(due_count, latest.schedule.reminded)
+                    latest.schedule, reminders_done=max(due_count, latest.schedule.reminders_done)
                 ),
             ),
             (entry,),

@@ -118,7 +118,7 @@ class RecentAskCache:
     def update(self, ask: Ask) -> None:
         """Replace the cached ask after a change, and drop it once its agent has the outcome."""
         cached = self._asks.pop(ask.id, None)
-        if cached is not None and (ask.open or ask.collection.uncollected):
+        if cached is not None and (ask.open or ask.collection.unread_by_agent):
             self._asks[ask.id] = ask, cached[1]  # at the end: the first are dropped first
         elif cached is not None:
             self._characters_cached -= cached[1]

@@ -158,8 +158,8 @@ def test_unknown_ids_are_counted_and_names_are_inert() -> None:
     ("changes", "said"),
     [
         ({}, ""),
-        ({"uncollected": True}, ""),
-        ({"uncollected": True, "unattended": True}, "the agent has not read this yet"),
+        ({"unread_by_agent": True}, ""),
+        ({"unread_by_agent": True, "agent_left": True}, "the agent has not read this yet"),
         ({"collected_at": 100.0}, "Codex got this answer at 00:01 UTC"),
         ({"collected_at": 50_000.0}, "Codex got this answer after 13 h"),
         ({"collected_at": 100.0, "host": DEFAULT_ASKER}, "The assistant got this answer at 00:01 UTC"),

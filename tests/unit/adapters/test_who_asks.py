@@ -50,7 +50,7 @@ def from_tool(tool: str) -> Ask:
 
 def states(ask: Ask) -> list[Ask]:
     withdrawn = end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
-    return [ask, replace(ask, attendance=replace(ask.attendance, unattended=True)), withdrawn]
+    return [ask, replace(ask, attendance=replace(ask.attendance, agent_left=True)), withdrawn]
 
 
 def markup(value: Any) -> Iterator[str]:
@@ -105,7 +105,7 @@ def test_the_tool_that_asks_is_named_on_every_surface() -> None:
 
 @pytest.mark.rule("INBOX-1")
 def test_lists_mark_an_agent_that_has_moved_on_briefly() -> None:
-    ask = with_values(from_tool("git"), unattended=True)
+    ask = with_values(from_tool("git"), agent_left=True)
     home = json.dumps(slack_home.build_home_view(Page((ask,), None), [], LABELS))
     inbox = json.dumps(discord_inbox.page(Page((ask,), None), LABELS))
     for shown in (home, inbox):

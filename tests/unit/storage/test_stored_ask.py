@@ -14,7 +14,8 @@ from answerback.core.escalation import as_still_open, undo_move
 from answerback.core.handing_over import apply_hand_over
 from answerback.core.person import Person
 from answerback_storage import rows
-from answerback_testing.example_asks import new_ask
+from answerback_storage.stored_ask import STORED_NAMES
+from answerback_testing.example_asks import new_ask, with_values
 
 ANN = Person(surface="chat", user_id="ann", name="Ann")
 BY_ANN = {"surface": "chat", "user_id": "ann", "name": "Ann"}
@@ -92,3 +93,17 @@ def test_an_ask_that_an_earlier_version_moved_is_read_and_returns_to_where_it_wa
     assert as_still_open(ask) == replace(
         HANDED_OVER, placement=ASKED.placement, revision=1, opened=ASKED.opened
     )
+
+
+@pytest.mark.rule("DATA-23")
+@pytest.mark.parametrize(("name", "stored"), STORED_NAMES.items())
+def test_a_renamed_field_keeps_the_name_that_it_was_first_stored_with(
+    name: str, stored: str
+) -> None:
+    values = {"last_actor": ANN, "agent_left": True, "unread_by_agent": True}
+    ask = with_values(new_ask(), **{name: values.get(name, 7)})
+    state = from_json(rows.dump_state(ask))
+    assert stored in state
+    assert name not in state
+    row = (1, ask.id, ask.revision, 0, None, None, rows.dump_state(ask).encode())
+    assert rows.ask_from_row(row, ask.request) == ask

@@ -139,7 +139,7 @@ async def chat(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:
-    return Change(replace(latest, schedule=replace(latest.schedule, reminded=1)), ())
+    return Change(replace(latest, schedule=replace(latest.schedule, reminders_done=1)), ())
 
 
 @pytest.mark.rule("SURFACE-13")

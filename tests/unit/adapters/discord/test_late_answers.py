@@ -215,7 +215,7 @@ async def test_a_different_appearance_at_the_same_revision_is_not_up_to_date() -
     answers, taken = PendingEdits(0.0), _taken()
     answers.track_response(_ask(2), MESSAGE, taken)
     taken.set_result(ACCEPTED)
-    assert not await answers.updated_at(with_values(_ask(2), unattended=True))
+    assert not await answers.updated_at(with_values(_ask(2), agent_left=True))
 
 
 async def test_responses_are_tracked_for_a_limited_number_of_asks(

@@ -11,7 +11,7 @@ YES_NO = [{"id": "go", "text": "Apply it?", "answer_type": "boolean"}]
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:
-    return Change(replace(latest, schedule=replace(latest.schedule, reminded=1)), ())
+    return Change(replace(latest, schedule=replace(latest.schedule, reminders_done=1)), ())
 
 
 async def test_an_ask_ends_although_its_thread_is_gone(up: Rig) -> None:

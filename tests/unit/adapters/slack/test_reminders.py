@@ -14,7 +14,7 @@ APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:
-    return Change(replace(latest, schedule=replace(latest.schedule, reminded=1)), ())
+    return Change(replace(latest, schedule=replace(latest.schedule, reminders_done=1)), ())
 
 
 @pytest.mark.rule("SURFACE-13")

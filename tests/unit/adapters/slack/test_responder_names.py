@@ -85,7 +85,7 @@ async def test_a_reminder_repeats_the_question_and_later_says_who_answered(up: R
     await up.app.service.update(
         ask.id,
         lambda latest, _: Change(
-            replace(latest, schedule=replace(latest.schedule, reminded=1)), ()
+            replace(latest, schedule=replace(latest.schedule, reminders_done=1)), ()
         ),
     )
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -104,7 +104,7 @@ async def test_people_have_one_name_in_a_message_and_its_reminder(up: Rig) -> No
     await up.app.service.update(
         ask.id,
         lambda latest, _: Change(
-            replace(latest, schedule=replace(latest.schedule, reminded=1)), ()
+            replace(latest, schedule=replace(latest.schedule, reminders_done=1)), ()
         ),
     )
     await bob.click(up.live(ask), LABELS.ask_back)

@@ -20,7 +20,7 @@ LABELS = Labels()
 
 def reminded(number: int, latest: Ask, _at: float) -> Change:
     """Record that so many reminders were posted, as the scheduler does."""
-    return Change(replace(latest, schedule=replace(latest.schedule, reminded=number)), ())
+    return Change(replace(latest, schedule=replace(latest.schedule, reminders_done=number)), ())
 
 
 async def remind(at: Rig, ask: Ask, number: int) -> Message:

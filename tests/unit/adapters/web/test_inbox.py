@@ -320,7 +320,7 @@ async def test_an_empty_history_says_why(
 async def test_a_list_says_briefly_that_an_agent_has_moved_on(
     shared: Site, visitor: Reader
 ) -> None:
-    ask = with_values(new_ask(8, to=Destination(surface="web")), unattended=True)
+    ask = with_values(new_ask(8, to=Destination(surface="web")), agent_left=True)
     await shared.service.store.asks.create(Write(ask), None)
     page = await visitor.open(f"{HISTORY}?status=open")
     assert "Assistant asked" in page.text

@@ -154,7 +154,7 @@ async def test_answers_given_with_the_key_are_the_operators(
     ask = await web_site.ask(TEXT)
     ended = await visitor.press(await visitor.open(path(ask)), path(ask), "answer", {"text": "x"})
     assert "by the operator" in ended.text
-    assert (await web_site.stored(ask)).acted_by == OPERATOR
+    assert (await web_site.stored(ask)).last_actor == OPERATOR
 
 
 async def test_the_same_post_from_two_people_is_not_a_double_click(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ async def test_a_personal_link_opens_a_persons_inbox_and_answers_in_their_name(
     assert "Signed in as Alice Adams (personal link)" in page.text
     ended = await far.press(page, own, "answer", {"text": "x"})
     assert "by Alice Adams (personal link)" in ended.text
-    assert (await shared.stored(hers)).acted_by == ALICE
+    assert (await shared.stored(hers)).last_actor == ALICE
     assert asks_in(await far.open("/?key=abp_alice")) == []
 
 
@@ -217,7 +217,7 @@ async def test_the_page_answers_what_names_the_person_on_another_surface(tmp_pat
         page = await far.open(own)
         ended = await far.press(page, own, "answer", {"text": "x"})
         assert "by Alice Adams (personal link)" in ended.text
-        assert (await shared.stored(hers)).acted_by == ALICE
+        assert (await shared.stored(hers)).last_actor == ALICE
         for who, key in ((BOB, "abp_bob"), (ALICE, "abp_alice")):
             link = PageLinks(SECRET).answering_link(group.id, operator_holder(key, who))
             assert (await far.open(f"/a/{link}")).status == 404

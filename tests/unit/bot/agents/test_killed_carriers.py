@@ -45,7 +45,7 @@ async def renewed(service: Served, ask: Ask) -> None:
                 found = await service.running.service.get(ask.id)
                 assert found is not None
                 assert found.open
-                if (found.attendance.attended_for or 0.0) > 2 * agent_presence.CARRIER.seconds:
+                if (found.attendance.wait_seconds or 0.0) > 2 * agent_presence.CARRIER.seconds:
                     return
                 await following.next_commit()
 

@@ -120,7 +120,10 @@ async def test_an_ask_says_when_its_agent_got_what_is_owed_to_it(api: Served) ->
             assert response.status == 200
         recorded = await following.next_commit()
         assert recorded is not None
-        assert (recorded.collection.collected_at, recorded.collection.uncollected) == (None, True)
+        assert (recorded.collection.collected_at, recorded.collection.unread_by_agent) == (
+            None,
+            True,
+        )
     assert await ids(api) == [ask["id"]]
 
 
@@ -423,11 +426,14 @@ async def test_an_ask_whose_outcome_got_lost_after_it_was_saved_says_that_nobody
     await tracker.save_seen()
     saved = await service.get(stored.id)
     assert saved is not None
-    assert (saved.collection.collected_at is None, saved.collection.uncollected) == (False, False)
+    assert (saved.collection.collected_at is None, saved.collection.unread_by_agent) == (
+        False,
+        False,
+    )
     await tracker.undo_seen()
     lost = await service.get(stored.id)
     assert lost is not None
-    assert (lost.collection.collected_at, lost.collection.uncollected) == (None, True)
+    assert (lost.collection.collected_at, lost.collection.unread_by_agent) == (None, True)
 
 
 @pytest.mark.rule("LATE-4")

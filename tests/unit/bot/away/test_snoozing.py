@@ -151,7 +151,7 @@ async def test_it_is_back_at_once_when_it_needs_people_anew(
     [
         {"schedule": {"escalated": True}},
         {"placement": {"destination": {"channel": "C9"}}},
-        {"schedule": {"reminded_from": 5.0}},
+        {"schedule": {"reminders_restarted_at": 5.0}},
     ],
     ids=["escalated", "moved", "reminders_begun_anew"],
 )

@@ -37,12 +37,12 @@ def after(ask: Ask, action: Answer | EndTurn | Reply, by: Person | None, source:
 
 def test_what_no_person_did_changes_nothing_about_who_acted_last() -> None:
     by_ann = after(new_ask(), Answer(value=True), ANN, Source.HUMAN)
-    assert (by_ann.acted_by, by_ann.acted_revision) == (ANN, 2)
+    assert (by_ann.last_actor, by_ann.last_action_revision) == (ANN, 2)
     configured = after(by_ann, Answer(value="prod"), None, Source.CONFIG)
     assert configured.revision == 3
-    assert (configured.acted_by, configured.acted_revision) == (ANN, 2)
+    assert (configured.last_actor, configured.last_action_revision) == (ANN, 2)
     by_ben = after(configured, Answer(value="because"), BEN, Source.HUMAN)
-    assert (by_ben.acted_by, by_ben.acted_revision) == (BEN, 4)
+    assert (by_ben.last_actor, by_ben.last_action_revision) == (BEN, 4)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_an_answer_that_waits_for_confirmation_waits_for_those_who_may_confirm()
         (new_ask(), None),
         (new_ask(expires_at=1_200.0), 1_200.0),
         (new_ask(inquiring=True), 1_000.0),
-        (new_ask(attended_for=60.0), 1_060.0),
-        (new_ask(attended_for=60.0, set_back=10.0), 1_050.0),
+        (new_ask(wait_seconds=60.0), 1_060.0),
+        (new_ask(wait_seconds=60.0, clock_set_back=10.0), 1_050.0),
         (new_ask(request={"remind_after": (30.0, 90.0)}), 1_030.0),
-        (new_ask(request={"remind_after": (30.0, 90.0)}, reminded=1), 1_090.0),
-        (new_ask(request={"remind_after": (30.0, 90.0)}, reminded=2), None),
-        (new_ask(request={"remind_after": (30.0,)}, set_back=10.0), 1_020.0),
+        (new_ask(request={"remind_after": (30.0, 90.0)}, reminders_done=1), 1_090.0),
+        (new_ask(request={"remind_after": (30.0, 90.0)}, reminders_done=2), None),
+        (new_ask(request={"remind_after": (30.0,)}, clock_set_back=10.0), 1_020.0),
         (new_ask(request={"escalation": ELSEWHERE}), 1_050.0),
-        (new_ask(request={"escalation": ELSEWHERE}, set_back=10.0), 1_040.0),
+        (new_ask(request={"escalation": ELSEWHERE}, clock_set_back=10.0), 1_040.0),
         (new_ask(request={"escalation": ELSEWHERE}, escalated=True), None),
         (new_ask(request={"escalation": ELSEWHERE}, left=LEFT), None),
         (new_ask(request={"escalation": ELSEWHERE}, left=replace(LEFT, until=1_001.0)), 1_050.0),

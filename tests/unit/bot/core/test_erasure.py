@@ -26,9 +26,9 @@ def erased(by: Person) -> Ask:
         confirmers=(by.user_id,),
         confirmers_elsewhere=(f"{by.surface}:{by.user_id}",),
         copies=(ConfirmerCopy(user=by.user_id), ConfirmerCopy(user="ann@", surface="web")),
-        accounts_refused=1,
+        unreachable_accounts=1,
         handed_to=(by.user_id,),
-        acted_by=by,
+        last_actor=by,
         outcome=Outcome(status=Status.ANSWERED, at=2.0, ended_by=by),
         tried_again=TriedAgain(at=3.0, by=by, text="Once more."),
         grant=GrantNote(id="g", by=by, uses=3, until=9.0, revoked_at=4.0, revoked_by=by),
@@ -57,12 +57,12 @@ def test_opaque_ids_stay_where_messages_are_edited_and_in_who_did_what() -> None
     assert ask.grant is not None
     assert (ask.grant.by, ask.grant.revoked_by) == (nameless, nameless)
     assert ask.copies == (ConfirmerCopy(user="U1"),)
-    assert (ask.placement.confirmers_elsewhere, ask.accounts_refused) == ((), 0)
+    assert (ask.placement.confirmers_elsewhere, ask.unreachable_accounts) == ((), 0)
     assert (
         ask.placement.responders,
         ask.placement.confirmers,
         ask.schedule.handed_to,
-        ask.acted_by,
+        ask.last_actor,
     ) == (
         (),
         (),

@@ -389,4 +389,4 @@ async def test_a_waiting_hook_and_its_prompt_report_that_the_service_stops(
     assert why.startswith("Answerback was stopped before anyone answered. The question stays open")
     now = await service.running.service.get(ask.id)
     assert now is not None
-    assert (now.open, now.attendance.unattended) == (True, True)
+    assert (now.open, now.attendance.agent_left) == (True, True)

@@ -182,7 +182,7 @@ async def test_a_hook_waits_in_polls_and_is_told_to_come_back_when_the_service_s
                 assert response.status == 202
                 ask = await service.newest()
                 assert ask.id in (await response.json())["message"]
-                assert not ask.attendance.unattended
+                assert not ask.attendance.agent_left
         assert len((await service.running.service.store.asks.page()).rows) == 1
         service.running.service.stop_waiting()
         async with service.http.post(f"{url}?poll=9", json=COPILOT, headers=headers) as response:

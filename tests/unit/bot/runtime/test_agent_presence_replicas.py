@@ -77,10 +77,10 @@ async def submitted(service: Service) -> Ask:
     return (await service.submit(ask_user(to="web", responders=None))).ask
 
 
-async def unattended(service: Service, ask: Ask) -> bool:
+async def agent_left(service: Service, ask: Ask) -> bool:
     found = await service.get(ask.id)
     assert found is not None
-    return found.attendance.unattended
+    return found.attendance.agent_left
 
 
 @pytest.mark.rule("WAITING-4")
@@ -95,7 +95,7 @@ async def test_an_agent_that_keeps_waiting_at_another_process_never_counts_as_go
             await made.passes(GRACE + 1, ann, ben)
             await made.passes(HANDOVER + 1, ann, ben)
         await made.passes(GRACE - 5, here, there)
-    assert not await unattended(ann, ask)
+    assert not await agent_left(ann, ask)
     # The process it left says that the presence is about to expire; the one where it waits, that it is not.
     assert [each.made for each in changes] == [[None, True], [True, None]]
 
@@ -109,12 +109,12 @@ async def test_people_see_after_a_while_that_an_agent_waits_nowhere(
     async with waiting(ben, ask):
         await made.passes(GRACE + 1, ann, ben)
     await made.passes(GRACE, ann, ben)
-    assert not await unattended(ann, ask), "the other process might know better"
+    assert not await agent_left(ann, ask), "the other process might know better"
     await made.passes(HANDOVER, ann, ben)
-    assert await unattended(ann, ask)
+    assert await agent_left(ann, ask)
     async with waiting(ann, ask):
         await made.passes(0, ann, ben)
-        assert not await unattended(ben, ask)
+        assert not await agent_left(ben, ask)
 
 
 @pytest.mark.rule("WAITING-4")
@@ -127,7 +127,7 @@ async def test_polling_two_processes_in_turn_counts_as_waiting(
         await made.passes(GRACE * 2 / 3, ann, ben)
         found = await service.get(ask.id)
         assert found is not None
-        assert not found.attendance.unattended
+        assert not found.attendance.agent_left
         await service.presence.record_poll(found)
 
 
@@ -140,12 +140,12 @@ async def test_a_waiting_agent_is_shown_again_after_people_were_told_otherwise(
     async with waiting(ben, ask):
         await ann.set_attended(ask.id, attended=False)
         await made.passes(0, ann, ben)
-        assert not await unattended(ann, ask)
+        assert not await agent_left(ann, ask)
     await ann.set_attended(ask.id, attended=False)
     await made.passes(0, ann, ben)
-    assert await unattended(ann, ask), "an agent that has just left does not object"
+    assert await agent_left(ann, ask), "an agent that has just left does not object"
     await made.passes(GRACE, ann, ben)
-    assert await unattended(ann, ask), "nor does it after being away for long enough"
+    assert await agent_left(ann, ask), "nor does it after being away for long enough"
 
 
 @pytest.mark.rule("WAITING-2", "WAITING-4")
@@ -191,5 +191,5 @@ async def test_two_services_on_one_database_agree_on_who_waits(
 
 async def _follow(service: Service, ask: Ask) -> None:
     """Return once it is stored that nobody waits."""
-    while not await unattended(service, ask):  # noqa: ASYNC110 nothing signals this
+    while not await agent_left(service, ask):  # noqa: ASYNC110 nothing signals this
         await asyncio.sleep(0.05)

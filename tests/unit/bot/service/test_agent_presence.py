@@ -93,7 +93,7 @@ async def test_an_agent_that_comes_back_at_the_moment_at_which_it_counts_as_gone
     monkeypatch.setattr(service.store.asks, "get", read_late)
     with service.follow(ask.id) as follower:
         call = asyncio.create_task(service.wait(ask.id, WAIT))
-        shown = await follower.wait_until(lambda latest: not latest.attendance.unattended, WAIT / 2)
+        shown = await follower.wait_until(lambda latest: not latest.attendance.agent_left, WAIT / 2)
         assert shown is not None
         monkeypatch.undo()
         service.stop_waiting()
@@ -124,10 +124,10 @@ async def test_a_call_that_is_cut_off_before_it_waits_counts_as_left_soon(
             await call
     await parts.clock.advance(CUT_OFF_GRACE - 0.5)
     await service.presence.run_once()
-    assert not (await now(service, ask)).attendance.unattended
+    assert not (await now(service, ask)).attendance.agent_left
     await parts.clock.advance(0.5)
     await service.presence.run_once()
-    assert (await now(service, ask)).attendance.unattended
+    assert (await now(service, ask)).attendance.agent_left
 
 
 @pytest.mark.rule("WAITING-1")
@@ -139,14 +139,14 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
     async with waiting(service, ask):
         await parts.clock.advance(GRACE + 1)
         await service.presence.run_once()
-        assert not (await now(service, ask)).attendance.unattended
+        assert not (await now(service, ask)).attendance.agent_left
     await parts.clock.advance(GRACE - 1)
     await service.presence.run_once()
-    assert not (await now(service, ask)).attendance.unattended
+    assert not (await now(service, ask)).attendance.agent_left
     await parts.clock.advance(1)
     await service.presence.run_once()
     result = await now(service, ask)
-    assert (result.attendance.unattended, result.revision, result.presence_lapses_at) == (
+    assert (result.attendance.agent_left, result.revision, result.presence_lapses_at) == (
         True,
         ask.revision,
         None,
@@ -157,7 +157,7 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
         "The assistant asked this and has gone on without an answer. It will still get yours"
     )
     async with waiting(service, ask), asyncio.timeout(WAIT):
-        while (await now(service, ask)).attendance.unattended:  # noqa: ASYNC110 the wait makes it so
+        while (await now(service, ask)).attendance.agent_left:  # noqa: ASYNC110 the wait makes it so
             await asyncio.sleep(0)
 
 
@@ -179,7 +179,7 @@ async def test_a_call_that_is_cut_off_counts_as_left_soon_unless_the_agent_waits
     await service.presence.run_once()
     assert changes.made == [False], "a poll does not prove that a call waits"
     async with waiting(service, ask):
-        assert not (await now(service, ask)).attendance.unattended
+        assert not (await now(service, ask)).attendance.agent_left
 
 
 @pytest.mark.rule("WAITING-2")
@@ -263,8 +263,8 @@ async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
         await parts.clock.advance(2)
         while await upkeep.run_once():
             pass
-        assert (await now(again, gone)).attendance.unattended
-        assert not (await now(again, back)).attendance.unattended
+        assert (await now(again, gone)).attendance.agent_left
+        assert not (await now(again, back)).attendance.agent_left
 
 
 @pytest.mark.rule("WAITING-3")
@@ -275,7 +275,7 @@ async def test_after_a_suspend_those_who_still_wait_are_kept(parts: Parts) -> No
     async with waiting(service, ask):
         await parts.clock.advance(10 * AGENT.seconds)
         assert await upkeep.run_once()
-        assert not (await now(service, ask)).attendance.unattended
+        assert not (await now(service, ask)).attendance.agent_left
 
 
 @pytest.mark.rule("WAITING-1")
@@ -286,7 +286,7 @@ async def test_an_agent_with_a_webhook_never_counts_as_gone(parts: Parts) -> Non
     await parts.clock.advance(10 * AGENT.seconds)
     assert await service.presence.run_once() is None
     assert not await Scheduler(service, MessageSync(service)).run_once()
-    assert not (await now(service, ask)).attendance.unattended
+    assert not (await now(service, ask)).attendance.agent_left
 
 
 async def test_presence_ignores_an_ask_that_has_ended(parts: Parts) -> None:
@@ -298,7 +298,7 @@ async def test_presence_ignores_an_ask_that_has_ended(parts: Parts) -> None:
         assert not service.presence._waiting
     await parts.clock.advance(GRACE)
     assert await service.presence.run_once() is None
-    assert not (await now(service, ask)).attendance.unattended
+    assert not (await now(service, ask)).attendance.agent_left
 
 
 async def test_a_caller_that_hangs_up_while_its_presence_is_stored_waits_no_more(
@@ -400,6 +400,6 @@ async def test_the_live_message_is_shown_again_without_a_new_revision(parts: Par
         service.presence.forget(ask.id)
         await service.set_attended(ask.id, attended=False)
         await shower.wait_until_idle()
-        assert parts.chat.messages[ask.id].attendance.unattended
+        assert parts.chat.messages[ask.id].attendance.agent_left
         acted = await service.act(ask.id, Reply(), actor(), revision=ask.revision)
         assert isinstance(acted, Acted), "the click on the message as it was counts"

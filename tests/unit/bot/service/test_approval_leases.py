@@ -68,7 +68,7 @@ async def test_an_approval_ends_a_minute_after_its_carrier_has_gone(parts: Parts
     assert (await run_out(service, ask, parts, LEASE - 1)).open
     ended = await run_out(service, ask, parts, 2)
     assert (ended.status, gave_up(ended)) == (Status.EXPIRED, GaveUp.GONE)
-    assert not ended.attendance.unattended
+    assert not ended.attendance.agent_left
 
 
 @pytest.mark.rule("LATE-8")
@@ -115,7 +115,7 @@ async def test_a_lease_is_renewed_every_fifteen_seconds_while_somebody_waits(
                     async with asyncio.timeout(WAIT):
                         while (
                             await now(service, ask)
-                        ).attendance.attended_for != count * RENEWAL + LEASE:
+                        ).attendance.wait_seconds != count * RENEWAL + LEASE:
                             await following.next_commit()
     finally:
         renewing.cancel()
@@ -171,7 +171,7 @@ async def test_only_an_approval_is_leased(parts: Parts) -> None:
     service = parts.service()
     assert not (await service.submit(ask_user(leased=True))).ask.request.leased
     background = await submit(service, mode="async")
-    assert (background.attendance.attended_for, background.attendance.unattended) == (LEASE, False)
+    assert (background.attendance.wait_seconds, background.attendance.agent_left) == (LEASE, False)
 
 
 @pytest.mark.rule("LATE-8")

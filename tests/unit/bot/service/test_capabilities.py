@@ -34,7 +34,7 @@ async def test_an_ask_works_without_reminders_groups_and_notes(parts: Parts) -> 
             await parts.clock.advance(11)
             reminded = await following.next_commit()
         assert reminded is not None
-        assert reminded.schedule.reminded == 1
+        assert reminded.schedule.reminders_done == 1
         await parts.clock.advance(50)
         await parts.chat.until(shows(parts, ask, 2))
         await shower.wait_until_idle()

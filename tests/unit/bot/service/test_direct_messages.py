@@ -116,7 +116,7 @@ async def test_reminders_go_to_those_who_may_confirm_and_not_to_who_answered(par
         await sync.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
-        assert places_to_remind(now, now.schedule.reminded_before) == (), (
+        assert places_to_remind(now, now.schedule.reminders_done_before) == (), (
             "the copies tell them first"
         )
         await parts.clock.advance(61)

@@ -98,12 +98,15 @@ async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) ->
         await sync.wait_until_idle()
         done = await service.act(ask.id, Answer(value=True), actor("U3"))
         assert isinstance(done, Acted)
-        assert reminder_recipients(done.ask, done.ask.schedule.reminded_before) == ("U1", "U2")
-        assert wording.reminder(done.ask, done.ask.schedule.reminded_before, Labels())[1].endswith(
-            "has an answer here that needs your confirmation."
+        assert reminder_recipients(done.ask, done.ask.schedule.reminders_done_before) == (
+            "U1",
+            "U2",
         )
+        assert wording.reminder(done.ask, done.ask.schedule.reminders_done_before, Labels())[
+            1
+        ].endswith("has an answer here that needs your confirmation.")
         given = await handed(service, ask, "U2")
-        assert reminder_recipients(given, given.schedule.reminded_before) == ("U2",)
+        assert reminder_recipients(given, given.schedule.reminders_done_before) == ("U2",)
         back = await service.act(ask.id, Back(), actor("U3"))
         assert isinstance(back, Acted)
         assert (back.ask.schedule.handed_to, back.ask.placement.responders) == (

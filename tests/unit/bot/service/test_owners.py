@@ -85,7 +85,7 @@ async def test_an_owner_whose_first_account_is_refused_is_asked_at_the_next_one(
             ("U1", "U2", "B"),
         )
         with service.follow(ask.id) as follower:
-            while ask.accounts_refused < 2:
+            while ask.unreachable_accounts < 2:
                 latest = await asyncio.wait_for(follower.next_commit(), 10)
                 assert latest is not None
                 ask = latest

@@ -69,7 +69,7 @@ async def test_a_stale_revision_changes_nothing_and_shows_who_was_faster(service
     assert isinstance(late, Rejected)
     assert late.why is RejectReason.STALE
     assert late.ask is not None
-    assert late.ask.acted_by == actor("FAST").person
+    assert late.ask.last_actor == actor("FAST").person
     assert [given.value for given in late.ask.walk.answers] == [True]
 
 

@@ -133,7 +133,7 @@ async def test_an_ask_whose_appearance_changes_at_the_same_revision_is_shown_aga
         return Change(
             replace(
                 ask,
-                attendance=replace(ask.attendance, unattended=True),
+                attendance=replace(ask.attendance, agent_left=True),
                 placement=replace(ask.placement, shown_revision=ask.revision - 1),
             ),
             (),
@@ -146,7 +146,7 @@ async def test_an_ask_whose_appearance_changes_at_the_same_revision_is_shown_aga
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 1))
         await sync.wait_until_idle()
-    assert parts.chat.messages[ask.id].attendance.unattended
+    assert parts.chat.messages[ask.id].attendance.agent_left
     assert await parts.store.messages.list_outdated(10) == []
 
 

@@ -137,7 +137,7 @@ async def test_after_a_move_that_was_undone_the_next_person_can_be_given_it(part
             ("U1", "U3"),
             False,
         )
-        assert reminder_recipients(now, now.schedule.reminded_before) == ("U1", "U3")
+        assert reminder_recipients(now, now.schedule.reminders_done_before) == ("U1", "U3")
 
 
 @pytest.mark.rule("MOVE-1")

@@ -260,7 +260,7 @@ async def test_a_clock_set_back_reschedules_everything_once(
     await asyncio.gather(*(store.maintenance.shift_schedule(4_000.0, 5_000.0) for store in stores))
     first = await stores[0].asks.get("ask_1")
     assert first is not None
-    assert first.schedule.set_back == 4_000.0
+    assert first.schedule.clock_set_back == 4_000.0
     assert await stores[0].claims.next_due(0.0) == 5_059.0
     assert await stores[0].claims.next_due(5_059.0) == 5_060.0
     assert await stores[0].outbox.next_due() == 5_000.0
