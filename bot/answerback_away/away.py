@@ -32,8 +32,8 @@ from answerback_away.absences import (
     is_zone,
     to_json,
 )
+from answerback_away.announced_absences import AnnouncedAbsences
 from answerback_away.commands import commands_of
-from answerback_away.desk import AwayDesk
 from answerback_away.snooze_commands import SnoozeCommand
 from answerback_away.snoozes import Snoozes
 
@@ -59,7 +59,7 @@ CIRCLE: Final = "circle"
 SELF: Final = "self"
 
 
-class Away(Running, AwayDesk):
+class Away(Running, AnnouncedAbsences):
     """Who is away, and the asks that are handed on because of that.
 
     Args:

@@ -12,7 +12,7 @@ from answerback.ports.commands import COMMAND, Command, CommandAnswer, CommandBu
 from answerback.presentation.attribution import utc_time
 from answerback_away import texts
 from answerback_away.absences import Said, parse_hours, parse_until
-from answerback_away.desk import AwayDesk
+from answerback_away.announced_absences import AnnouncedAbsences
 from answerback_base.sanitize import one_line
 
 AWAY: Final = "away"
@@ -43,7 +43,7 @@ def about(said: Said, now: float) -> str:
     return "\n".join(lines)
 
 
-def commands_of(away: AwayDesk) -> Sequence[Command]:
+def commands_of(away: AnnouncedAbsences) -> Sequence[Command]:
     async def leave(use: CommandUse) -> CommandAnswer:
         when, _, who = use.text.partition(" ")
         if when == _BACK:
@@ -76,7 +76,7 @@ def commands_of(away: AwayDesk) -> Sequence[Command]:
     )
 
 
-async def _leave(away: AwayDesk, person: Person, when: str, who: str) -> str | None:
+async def _leave(away: AnnouncedAbsences, person: Person, when: str, who: str) -> str | None:
     """Note that a person is away; returns what is wrong with that."""
     until = parse_until(when, away.now())
     if until is None:

@@ -14,8 +14,8 @@ from answerback.ports.clock import Clock
 from answerback.ports.person_key import is_operator
 from answerback_away import snooze_page, texts
 from answerback_away.absences import parse_hours, parse_until
+from answerback_away.announced_absences import AnnouncedAbsences
 from answerback_away.commands import about
-from answerback_away.desk import AwayDesk
 from answerback_away.snooze_page import SnoozePage, notice_of
 from answerback_away.snoozes import Snoozes
 from answerback_away.templates import content_of
@@ -33,7 +33,7 @@ _PATH: Final = "away"
 class AwayPages(ExtensionPages):
     """The page on both listeners. The operator's key is nobody in particular, and so is never away."""
 
-    def __init__(self, away: AwayDesk, snoozes: Snoozes, clock: Clock) -> None:
+    def __init__(self, away: AnnouncedAbsences, snoozes: Snoozes, clock: Clock) -> None:
         self._away, self._snoozes, self._clock = away, snoozes, clock
 
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
@@ -58,7 +58,7 @@ class AwayPages(ExtensionPages):
 
 
 class _AwayPage(VisitorPages):
-    def __init__(self, site: Site, visitors: Visitors, away: AwayDesk) -> None:
+    def __init__(self, site: Site, visitors: Visitors, away: AnnouncedAbsences) -> None:
         super().__init__(site, visitors)
         self._away = away
 

@@ -53,8 +53,8 @@ class PostgresOutbox(SqlOutbox[PostgresDatabase]):
         holder: str | None = None,
     ) -> None:
         params, parts = Parameters(), {}
-        gone = [result.delivery.id for result in results if result.is_settled_push]
-        kept = [result for result in results if not result.is_settled_push]
+        gone = [result.delivery.id for result in results if result.is_finished_push]
+        kept = [result for result in results if not result.is_finished_push]
         holder_condition = "" if holder is None else f"AND holder = {params.add(holder)}"
         if gone:
             ids = params.table([(name,) for name in gone], ("text",))

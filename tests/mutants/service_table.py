@@ -91,7 +91,10 @@ SERVICE = (
         )
         for line, mutant in (
             ("return ask.confirming and is_account_elsewhere", "return is_account_elsewhere"),
-            ("if people.is_settled(actor.person, now) and is_account", "if is_account"),
+            (
+                "if people.counts_for_confirmations(actor.person, now) and is_account",
+                "if is_account",
+            ),
         )
     ),
     Mutant(

@@ -16,7 +16,7 @@ PERSON_PREFIX: Final = "person:"
 
 CODE_SECONDS: Final = 900.0
 """Seconds in which both sides have to confirm."""
-SETTLES_AFTER: Final = 24 * 3600.0
+COUNTS_AFTER: Final = 24 * 3600.0
 """Seconds after which a linked account counts for confirmations."""
 
 
@@ -173,9 +173,9 @@ class People:
         folded = _folded(account_id(person))
         return self._humans.get(folded, folded)
 
-    def is_settled(self, person: Person, at: float) -> bool:
+    def counts_for_confirmations(self, person: Person, at: float) -> bool:
         """Return True if an account counts for confirmations: it was not linked only recently, nor in the future."""
-        return _is_settled(self._linked_at.get(account_id(person)), at)
+        return _is_long_ago(self._linked_at.get(account_id(person)), at)
 
     def is_different(self, one: Person, other: Person, at: float) -> bool:
         """Return True if two accounts are known to belong to different people: on one surface, or by the directory."""
@@ -190,13 +190,13 @@ class People:
     def is_known(self, person: Person, at: float) -> bool:
         """Return True if the directory says who the person is, and has done so for more than a moment."""
         name = self.name_of(person)
-        if name is None or not self.is_settled(person, at):
+        if name is None or not self.counts_for_confirmations(person, at):
             return False
-        return _is_settled(self._named_since.get(name), at)
+        return _is_long_ago(self._named_since.get(name), at)
 
 
-def _is_settled(since: float | None, at: float) -> bool:
-    return since is None or at - since >= SETTLES_AFTER
+def _is_long_ago(since: float | None, at: float) -> bool:
+    return since is None or at - since >= COUNTS_AFTER
 
 
 def _folded(account: str) -> str:

@@ -168,6 +168,6 @@ class StoredDelivery:
     updated_at: float
 
     @property
-    def is_settled_push(self) -> bool:
+    def is_finished_push(self) -> bool:
         """True for a push that is over: it leaves nothing behind, unlike a webhook."""
         return self.delivery.is_push and self.state is not DeliveryState.PENDING

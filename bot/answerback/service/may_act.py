@@ -71,10 +71,14 @@ def refused_to_confirm(
     """Refuse the confirmation of a person who may answer or object, but not confirm."""
     if confirms_from_elsewhere(actor, ask, people):
         accounts = people.accounts_of(actor.person)
-        settled = [each for each in accounts if people.is_settled(_account(*each), now)]
-        if people.is_settled(actor.person, now) and is_account_elsewhere(ask, settled):
+        counting = [
+            each for each in accounts if people.counts_for_confirmations(_account(*each), now)
+        ]
+        if people.counts_for_confirmations(actor.person, now) and is_account_elsewhere(
+            ask, counting
+        ):
             return None
-    actor = _with_settled_ids(actor, ask, people, now)
+    actor = _with_counting_ids(actor, ask, people, now)
     if actor.ids == ():
         problems = (refusals.LINKED_RECENTLY.problem(),)
         return Rejected(RejectReason.NOT_ALLOWED, ask, problems)
@@ -97,18 +101,18 @@ def _account(surface: str, user_id: str) -> Person:
 def is_too_new(change: Refused, actor: Actor, ask: Ask, people: People, now: float) -> bool:
     """Return True if a person is not told apart from others only because their account was linked just now."""
     not_told_apart = change.problems[0].code == refusals.NOT_TOLD_APART.code
-    return not_told_apart and _with_settled_ids(actor, ask, people, now).ids == ()
+    return not_told_apart and _with_counting_ids(actor, ask, people, now).ids == ()
 
 
-def _with_settled_ids(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
+def _with_counting_ids(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
     """Return a person with those of their ids where the ask is that count for confirmations."""
-    if not people.is_settled(actor.person, now):
+    if not people.counts_for_confirmations(actor.person, now):
         return actor._replace(ids=())
     if actor.ids is None:
         return actor
     here = ask.placement.destination.surface
     accounts = (replace(actor.person, surface=here, user_id=each) for each in actor.ids)
-    ids = tuple(each.user_id for each in accounts if people.is_settled(each, now))
+    ids = tuple(each.user_id for each in accounts if people.counts_for_confirmations(each, now))
     return actor._replace(ids=ids)
 
 

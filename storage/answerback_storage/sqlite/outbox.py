@@ -107,7 +107,7 @@ def _claim(
 
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
-    if result.is_settled_push:
+    if result.is_finished_push:
         values = (result.delivery.id, holder, holder)
         return db.execute(_REMOVE, values).rowcount > 0
     updated = db.execute(

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from answerback.core import refusals
 from answerback.core.confirmation import ConfirmationRule, Vote, confirm
-from answerback.core.people import SETTLES_AFTER, AccountLink, account_id
+from answerback.core.people import COUNTS_AFTER, AccountLink, account_id
 from answerback.core.person import AuthMethod, Person
 from answerback.core.refusals import Refusal
 
@@ -97,7 +97,7 @@ def disagreement(decide: Callable[..., Any], people: Callable[..., Any]) -> str 
 HAL: Final = Person(surface="web", user_id="hal")
 IAN: Final = Person(surface="web", user_id="ian")
 _LINKED: Final = AccountLink(account=GUS, page=HAL, credential="", at=1_000.0)
-_SETTLED: Final = 1_000.0 + SETTLES_AFTER
+_COUNTING: Final = 1_000.0 + COUNTS_AFTER
 _Fact = tuple[str, object, object]
 
 
@@ -139,7 +139,11 @@ def _facts(people: Callable[..., Any]) -> Iterator[_Fact]:
     yield "same", [known.is_same(*each) for each in same], [True, True, True, False, False, False]
     spelt = replace(ANN_ON_THE_WEB, user_id="\uff21nn")
     yield "spelling", (known.may_be_same(ANN, spelt), known.may_be_same(BOB, spelt)), (True, False)
-    yield "settled", (known.is_settled(EVE, 0.0), known.is_known(EVE, 0.0)), (True, False)
+    yield (
+        "settled",
+        (known.counts_for_confirmations(EVE, 0.0), known.is_known(EVE, 0.0)),
+        (True, False),
+    )
     yield "known", known.is_known(ANN, 0.0), True
     named_there = replace(BOB, name="Bobby")
     yield "as the platform names them", known.as_named(named_there), named_there
@@ -152,9 +156,13 @@ def _facts_of_links(people: Callable[..., Any]) -> Iterator[_Fact]:
     known.update_links([_LINKED])
     yield "linked", (known.name_of(GUS), known.name_of(HAL)), ("web:hal", "web:hal")
     yield "linked accounts", known.accounts["web:hal"], ("web:hal", "chat:gus")
-    early, late = _SETTLED - 1.0, _SETTLED
-    yield "young", [known.is_settled(each, early) for each in (GUS, HAL)], [False, True]
-    yield "old", [known.is_settled(each, late) for each in (GUS, HAL)], [True, True]
+    early, late = _COUNTING - 1.0, _COUNTING
+    yield (
+        "young",
+        [known.counts_for_confirmations(each, early) for each in (GUS, HAL)],
+        [False, True],
+    )
+    yield "old", [known.counts_for_confirmations(each, late) for each in (GUS, HAL)], [True, True]
     yield "young, known", [known.is_known(each, early) for each in (GUS, HAL)], [False, False]
     yield "old, known", [known.is_known(each, late) for each in (GUS, HAL)], [True, True]
     yield "young, apart", known.is_different(GUS, BOB_ON_THE_WEB, early), False
@@ -170,7 +178,7 @@ def _facts_of_links(people: Callable[..., Any]) -> Iterator[_Fact]:
     )
     known.update_links([replace(_LINKED, ended_at=2_000.0)])
     yield "ended", (known.name_of(GUS), known.may_be_same(GUS, HAL)), (None, True)
-    yield "ended, settled", known.is_settled(GUS, early), True
+    yield "ended, settled", known.counts_for_confirmations(GUS, early), True
     known.update_links([replace(_LINKED, account=ANN)])
     yield "listed", (known.name_of(ANN), known.may_be_same(ANN, HAL)), ("ann", False)
     known.update_links([_LINKED], lambda _link: False)
@@ -180,10 +188,13 @@ def _facts_of_links(people: Callable[..., Any]) -> Iterator[_Fact]:
     second = replace(_LINKED, account=EVE, at=2_000.0)
     known.update_links([second, _LINKED])
     yield "two", known.accounts["web:hal"], ("web:hal", "chat:gus", "chat:eve")
-    yield "named since the first", known.is_known(HAL, _SETTLED), True
+    yield "named since the first", known.is_known(HAL, _COUNTING), True
     yield (
         "the second",
-        (known.is_settled(EVE, _SETTLED), known.is_settled(GUS, _SETTLED)),
+        (
+            known.counts_for_confirmations(EVE, _COUNTING),
+            known.counts_for_confirmations(GUS, _COUNTING),
+        ),
         (False, True),
     )
     renewed = second.renewed(_LINKED)

@@ -14,7 +14,7 @@ from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import PlatformUnavailableError, Problem
 from answerback.core.intents import LISTED, Intent
 from answerback.core.origin import Origin
-from answerback.core.people import SETTLES_AFTER, AccountLink, People
+from answerback.core.people import COUNTS_AFTER, AccountLink, People
 from answerback.core.person import Person
 from answerback.core.placement import PlaceBefore, Placement
 from answerback.core.request import Escalation
@@ -91,7 +91,7 @@ def test_who_has_an_account_elsewhere_confirms_with_it_once_it_is_settled() -> N
     people = People({"gus": ("web:gus",)})
     mail = Person(surface="mail", user_id="gus")
     people.update_links([AccountLink(account=mail, page=GUS_ON_THE_WEB, credential="", at=1_000.0)])
-    settled = 1_000.0 + SETTLES_AFTER
+    settled = 1_000.0 + COUNTS_AFTER
     ask = asked(confirmers=("eve",), confirmers_elsewhere=("mail:gus",))
     waiting = replace(ask, walk=replace(ask.walk, phase=Phase.CONFIRMATION, at=None))
     for person in (GUS_ON_THE_WEB, mail):
@@ -162,7 +162,7 @@ def recently_linked() -> tuple[People, float]:
     people.update_links(
         [AccountLink(account=account, page=ANN_ON_THE_WEB, credential="", at=1_000.0)]
     )
-    return people, 1_000.0 + SETTLES_AFTER
+    return people, 1_000.0 + COUNTS_AFTER
 
 
 def code_of(refused: Rejected | NeedsGroups | None) -> str | frozenset[str] | None:

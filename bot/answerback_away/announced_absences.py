@@ -9,7 +9,7 @@ from answerback.core.person import Person
 from answerback_away.absences import Hours, Said
 
 
-class AwayDesk(Protocol):
+class AnnouncedAbsences(Protocol):
     """The absences that people have announced, which they can change from any of their accounts."""
 
     people: People
