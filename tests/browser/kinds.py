@@ -13,6 +13,7 @@ from answerback.ports.late_answers import SeenState
 from answerback.service.submission_request import Agent, Submission
 from tests.browser.conftest import settled, show_other_ways
 from tests.browser.site import INBOX, MIGRATION, Site
+from tests.drawn_pictures import layout, plot, sent
 
 Shown = Callable[[Page, Site], Awaitable[None]]
 
@@ -142,11 +143,11 @@ def permitted(tool: Tool) -> Shown:
     return show
 
 
-def asked(*questions: Mapping[str, Any]) -> Shown:
-    """Open the page of questions."""
+def asked(*questions: Mapping[str, Any], **more: Any) -> Shown:
+    """Open the page of questions; ``more`` is what else the submission has."""
 
     async def show(page: Page, there: Site) -> None:
-        ask = await there.ask(*questions, agent="release-bot", origin={"project": "app"})
+        ask = await there.ask(*questions, agent="release-bot", origin={"project": "app"}, **more)
         await page.goto(there.page(ask))
         await settled(page)
 
@@ -217,6 +218,42 @@ async def history(page: Page, there: Site) -> None:
     await page.goto(f"{there.url}{INBOX}/history")
 
 
+PLOT_SENT: Final[dict[str, Any]] = {
+    "files": [sent("latency.png", plot(), "Latency before and after, over an hour")],
+}
+PLOTTED: Final = {
+    "id": "q",
+    "text": "Roll the new version back?",
+    "answer_type": "boolean",
+    "context": "The new version (red) has become slower for ten minutes:\n\n![Latency](file:latency.png)",
+}
+LAYOUTS_SENT: Final[dict[str, Any]] = {
+    "files": [
+        sent("side.png", layout(side=True), "Menu at the side"),
+        sent("top.png", layout(side=False), "Menu on top"),
+    ],
+}
+LAYOUTS: Final = {
+    "question": "Which layout?",
+    "header": "Layout",
+    "multiSelect": False,
+    "options": [
+        {
+            "label": "At the side",
+            "description": "Room for 20 entries",
+            "preview": "![Side](file:side.png)",
+        },
+        {"label": "On top", "description": "Room for 6", "preview": "![Top](file:top.png)"},
+    ],
+}
+COMPARED: Final = {
+    "id": "q",
+    "text": "Is the menu better on top?",
+    "answer_type": "boolean",
+    "context": "Before and after:\n\n![Before](file:side.png) ![After](file:top.png)",
+}
+
+
 KINDS: Final[dict[str, Shown]] = {
     "shell": permitted(SHELL),
     "edit": permitted(EDIT),
@@ -225,6 +262,9 @@ KINDS: Final[dict[str, Shown]] = {
     "MCP call": permitted(MCP_CALL),
     "question": asked(QUESTION),
     "form": asked(FORM),
+    "plot": asked(PLOTTED, **PLOT_SENT),
+    "layouts": asked(name="AskUserQuestion", arguments={"questions": [LAYOUTS]}, **LAYOUTS_SENT),
+    "before and after": asked(COMPARED, **LAYOUTS_SENT),
     "end of the turn": ending_the_turn,
     "allowed": allowed,
     "answered": answered,
