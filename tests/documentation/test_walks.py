@@ -52,9 +52,7 @@ def _script(page: str, until: str, url: str, filled_in: Mapping[str, str]) -> st
     for block in blocks(page):
         if block.line > end or block.language not in {"sh", "toml"}:
             continue
-        lines = block.text.replace(_PAGES_ADDRESS, url).replace(
-            ".venv/bin/answerback", "answerback"
-        )
+        lines = block.text.replace(_PAGES_ADDRESS, url).replace(".venv/bin/", "")
         for placeholder, value in filled_in.items():
             lines = lines.replace(placeholder, value)
         if block.language == "toml":
@@ -112,8 +110,8 @@ def _results(printed: str) -> Iterator[dict[str, Any]]:
             yield found
 
 
-async def test_the_tutorial_leads_to_two_answers_on_the_web(tmp_path: Path) -> None:
-    async with _pasting(tmp_path, "docs/tutorial.md", "4. Next steps", {}) as (url, printed):
+async def test_the_tutorial_leads_to_three_answers_on_the_web(tmp_path: Path) -> None:
+    async with _pasting(tmp_path, "docs/tutorial.md", "5. Next steps", {}) as (url, printed):
         async with AsyncClient(url, patience=_PATIENCE) as anybody:
             await anybody.call("GET", "/healthz")
         key = (tmp_path / "answerback" / "answerback.db.key").read_text().strip()
@@ -121,9 +119,15 @@ async def test_the_tutorial_leads_to_two_answers_on_the_web(tmp_path: Path) -> N
             person = Person(front, _PATIENCE)
             await person.answers(True, "production", "go")
             await person.answers("8443")
-        form, ask = [each for each in _results(await printed()) if "structured" in str(each)]
+            await person.answers(True)
+        form, ask, about_plot = [
+            each for each in _results(await printed()) if "structured" in str(each)
+        ]
     assert form["structured"] == {"apply": True, "env": "production", "note": "go"}
     assert ask["tool_result"]["structured"]["answer"] == "8443"
+    assert about_plot["tool_result"]["structured"] == {"back": True}
+    [sent] = about_plot["files"]
+    assert (sent["name"], sent["media_type"]) == ("plot.png", "image/png")
 
 
 @pytest.mark.parametrize("chat", CHATS)

@@ -29,7 +29,6 @@ from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import is_left_to_stand_ins, possible_recipients
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
-from answerback.core.picture_words import option_in_words, question_in_words
 from answerback.core.placement import HandedOver
 from answerback.core.question_markdown import MARKS, divide, is_markdown
 from answerback.core.too_late import can_try_again
@@ -303,6 +302,9 @@ def _view_of(ask: Ask, labels: Labels) -> View:
 
 
 def _with_pictures_in_words(view: View, context_format: ContextFormat, labels: Labels) -> View:
+    # Few asks have files, and the reader of Markdown is not to be loaded with every service.
+    from answerback.core.picture_words import option_in_words, question_in_words
+
     files = view.files
 
     def prompt_in_words(prompt: Prompt) -> Prompt:
