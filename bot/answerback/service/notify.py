@@ -6,12 +6,15 @@ Nothing is kept for asks without a waiting caller.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Coroutine, Iterator, KeysView
-from typing import Any, Generic, ParamSpec
+from typing import Any, Final, Generic, ParamSpec
 
 from answerback.core.ask import Ask
 
 P = ParamSpec("P")
+LONG_WAIT: Final = 20.0
+"""Seconds of a wait that may end a second early."""
 
 
 class Follower:
@@ -47,8 +50,8 @@ class Follower:
         self, condition: Callable[[Ask], bool], seconds: float | None = None
     ) -> Ask | None:
         """Return the ask once a commit meets the condition; None when the process is stopping or the time is up."""
-        loop = asyncio.get_running_loop()
-        timer = None if seconds is None else loop.call_later(seconds, self.release)
+        loop, timers = asyncio.get_running_loop(), self._signals.timers
+        due = None if seconds is None else timers.add(self, seconds)
         try:
             while not self._released:
                 if (ask := self._take_latest(condition)) is not None:
@@ -57,8 +60,8 @@ class Follower:
                 await self._wakeup
             return None
         finally:
-            if timer is not None:
-                timer.cancel()
+            if due is not None:
+                timers.remove(self, due)
 
     def _take_latest(self, condition: Callable[[Ask], bool]) -> Ask | None:
         """The newest ask if it meets the condition; either way it is no longer held."""
@@ -87,16 +90,57 @@ class Follower:
             self._wakeup.set_result(None)
 
 
+class _Timers:
+    """Releases followers when their time is up.
+
+    Long waits that end in the same second share a timer, and end up to a second early: each timer takes 700 bytes, and
+    thousands of agents may wait.
+    """
+
+    def __init__(self, long_wait: float) -> None:
+        self._long_wait = long_wait
+        self._due: dict[float, tuple[set[Follower], asyncio.TimerHandle]] = {}
+        """By the loop's time."""
+
+    def add(self, follower: Follower, seconds: float) -> float:
+        """Release a follower after some seconds; return the time for `remove`."""
+        loop = asyncio.get_running_loop()
+        at = loop.time() + seconds
+        if seconds >= self._long_wait:
+            at = math.floor(at)
+        if at not in self._due:
+            self._due[at] = set(), loop.call_at(at, self._release, at)
+        self._due[at][0].add(follower)
+        return at
+
+    def remove(self, follower: Follower, at: float) -> None:
+        """Do not release a follower, unless that was done."""
+        if at not in self._due:
+            return
+        followers, timer = self._due[at]
+        followers.discard(follower)
+        if not followers:
+            timer.cancel()
+            del self._due[at]
+
+    def _release(self, at: float) -> None:
+        followers, _ = self._due.pop(at)
+        for follower in followers:
+            follower.release()
+
+
 class Signals:
     """All followers in this process, by what they follow: an ask's id, or a surface's name.
 
     Args:
         surfaces: the surfaces' names.
+        long_wait: seconds from which on waits share timers.
     """
 
-    def __init__(self, surfaces: Collection[str] = ()) -> None:
+    def __init__(self, surfaces: Collection[str] = (), long_wait: float = LONG_WAIT) -> None:
         self._surfaces = surfaces
         self._followers: dict[str, set[Follower]] = {}
+        self.timers = _Timers(long_wait)
         self.count = 0
         """The number of followers."""
 
