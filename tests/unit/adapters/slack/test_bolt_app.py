@@ -30,3 +30,19 @@ async def test_bolt_leaves_the_level_of_our_loggers_to_the_configuration() -> No
     finally:
         logger.setLevel(level)
     assert events == [{"type": "message"}]
+
+
+async def test_a_click_passes_bolt_by() -> None:
+    clicks = []
+
+    async def on_click(payload: Mapping[str, Any]) -> Ack:
+        clicks.append(payload)
+        return Ack()
+
+    async def on_event(_: Mapping[str, Any]) -> None:
+        raise AssertionError("a click is not an event")
+
+    dispatcher = BoltDispatcher("xoxb-1", BotIdentity(), on_click, on_event)
+    click = {"type": "block_actions"}  # without what Bolt routes by
+    assert await dispatcher.dispatch(click) == Ack()
+    assert clicks == [click]
