@@ -169,7 +169,12 @@ async def test_the_operators_key_is_nobody_who_could_be_away(up: RunningService)
 async def test_a_running_service_hands_on_what_is_asked(up: RunningService, tmp_path: Path) -> None:
     page = await page_of(up, tmp_path, "ann@example.com")
     await post(page, do="leave", until="3d", stand_in="bob")
-    call: JsonValue = {"name": "ask_user", "arguments": {"question": "Go?"}, "to": "ops"}
+    call: JsonValue = {
+        "name": "ask_user",
+        "arguments": {"question": "Go?"},
+        "to": "ops",
+        "responders": ["ann@example.com"],
+    }
     ask = (await up.service.submit(read_submission(call))).ask
     async with asyncio.timeout(60):
         with up.service.follow(ask.id) as following:
