@@ -1,4 +1,4 @@
-"""A team of twenty over a week of virtual time: people leave and stand in, and no question waits for nobody."""
+"""A team of twenty over a week of virtual time: people leave, stand in and snooze, and no question waits for nobody."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Week:
         self.parts, self.folder, self.chance = parts, folder, random.Random(seed)
         self.team = Team(parts, PEOPLE, CONFIRMED, **ROUTE)
         self.open: set[str] = set()
-        self.asked = self.stood_in = self.refused = 0
+        self.asked = self.stood_in = self.refused = self.snoozed = 0
         self.longest = 0.0
 
     async def tick(self) -> None:
@@ -106,6 +106,11 @@ class Week:
         actor = Actor(Person(surface=account[0], user_id=account[1]))
         page = await self.team.service.list_waiting_for(actor, None, 20)
         for ask in page.rows:
+            if self.chance.random() < 0.1:
+                until = self.team.now + self.chance.uniform(0.5, 8) * 3_600
+                await self.team.away.snoozes.snooze(actor.person, ask, until)
+                self.snoozed += 1
+                continue
             done = await self.team.service.act(
                 ask.id, Confirm() if ask.confirming else Answer(value=True), actor
             )
@@ -132,7 +137,7 @@ def _check_decided(ask: Ask) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.rule("AWAY-2", "AWAY-3", "AWAY-4", "AWAY-5")
+@pytest.mark.rule("AWAY-2", "AWAY-3", "AWAY-4", "AWAY-5", "SNOOZE-3")
 @pytest.mark.parametrize("seed", [1, 2])
 async def test_no_question_of_a_week_waits_for_nobody(
     parts: Parts, tmp_path: Path, seed: int
@@ -143,4 +148,5 @@ async def test_no_question_of_a_week_waits_for_nobody(
     assert week.asked > 200
     assert week.stood_in > 20
     assert week.refused > 0
+    assert week.snoozed > 20
     assert week.longest < 2 * DAY, "somebody who is there has decided each of them"
