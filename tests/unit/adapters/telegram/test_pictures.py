@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Destination
 from answerback.core.labels import Labels
 from answerback.service.files import Files
 from answerback_telegram.parse import message_id
@@ -18,6 +18,7 @@ from answerback_testing.surface_harness import SWEEP
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Message
+from tests.service_support import escalate_to
 from tests.unit.adapters.telegram.rig import Rig, rig
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 from tests.unit.picture_samples import GIF, JPEG, PNG, WEBP, png, png_header, webp
@@ -263,3 +264,34 @@ async def test_an_erasure_deletes_the_pictures(at: Rig) -> None:
     assert not {each.id for each in album} & {*at.group.messages}
     assert ask.placement.message is not None
     assert "files" not in ask.placement.message
+
+
+@pytest.mark.rule("TELEGRAM-18", "SURFACE-14")
+async def test_pictures_go_along_when_their_ask_moves(at: Rig) -> None:
+    leads = at.telegram.add_group("leads")
+    ask = await at.submit([GO], files=[file("plot.png")])
+    [before] = pictures(at, ask)
+    old = live(at.group, ask)
+    there = Destination(surface="telegram", channel=str(leads.id))
+    await escalate_to(at.service, ask, there)
+    await at.telegram.until(lambda: old.text == "This question has moved to leads.")
+    await at.telegram.until(lambda: before.id not in at.group.messages)
+    await at.telegram.until(lambda: len(leads.messages) == 2)
+    picture, question = leads.messages.values()
+    assert (picture.file, question.text.endswith("Go?")) == (PNG, True)
+
+
+@pytest.mark.rule("TELEGRAM-18", "API-18")
+async def test_a_picture_that_is_too_old_to_be_deleted_does_not_stop_an_erasure(
+    at: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = await at.submit([GO], files=[file("plot.png")])
+    [picture] = pictures(at, ask)
+    await press(at, at.ann, live(at.group, ask), "Yes")
+    await at.shown(ask)
+    at.telegram.pass_time(49 * 3_600)
+    await at.service.erase(ask.id)
+    ask = await at.shown(ask)
+    assert "could not be deleted" in caplog.text
+    assert picture.id in at.group.messages
+    assert "Go?" not in live(at.group, ask).text
