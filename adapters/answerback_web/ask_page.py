@@ -14,7 +14,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
-from answerback.core.errors import Problem, StoreError, UnreadableRowError
+from answerback.core.errors import Problem, ProblemError, StoreError, UnreadableRowError
 from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
 from answerback.core.handing_over import people_to_choose
@@ -26,7 +26,15 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDevices
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
-from answerback_web import parse, people_text, question_context, record, render, responses
+from answerback_web import (
+    attached_files,
+    parse,
+    people_text,
+    question_context,
+    record,
+    render,
+    responses,
+)
 from answerback_web.page_access import LinkTarget
 from answerback_web.posts import (
     CHANGES,
@@ -141,6 +149,10 @@ class AskPages:
     ) -> web.StreamResponse:
         if ask.open and not visit.may_answer(ask):
             return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
+        if attached_files.PART in post.fields:
+            if not ask.open:
+                return await self._rejected(visit, post, Rejected(RejectReason.ENDED, ask))
+            return await attached_files.take_chunk(post, self._site.service.people_files, person)
         labels = self._site.labels
         # A changed call may be long, and is read as if the agent had sent it.
         if ask.request.editable and post.do in CHANGES:
@@ -183,7 +195,13 @@ class AskPages:
         surface = None if is_known_elsewhere else NAME
         intent = Intent(visit.ask_id, action, post.revision, delivery, surface=surface)
         try:
+            if attached_files.FIELD in post.fields:
+                files = self._site.service.people_files
+                wanted = await attached_files.with_files(action, post, files, person, visit.ask_id)
+                intent = intent._replace(wanted=wanted)
             result = await self._site.service.apply(intent, Actor(person))
+        except ProblemError as error:
+            return await self._refused_files(visit, post, error)
         except StoreError as error:
             logger.exception("A post failed", extra={"action": "page", "ask_id": visit.ask_id})
             ask = await self._load(visit)
@@ -200,6 +218,15 @@ class AskPages:
                 else responses.see_other(await self._after(visit, result.ask, post))
             )
         return await self._rejected(visit, post, result)
+
+    async def _refused_files(
+        self, visit: Visit, post: Post, error: ProblemError
+    ) -> web.StreamResponse:
+        """Show the page with what was entered, and say what is wrong with the files that came with it."""
+        ask = await self._load(visit)
+        if ask is None:
+            return self._missing(visit)
+        return await self._ask_page(visit, ask, 422, post=post, problems=error.problems)
 
     async def _after(self, visit: Visit, ask: Ask, post: Post) -> str:
         """Return the address that follows an action: in an inbox, the next ask is open as soon as one is done."""

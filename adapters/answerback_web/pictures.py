@@ -100,3 +100,10 @@ def page_files(ask: Ask, address: Callable[[AttachedFile], str] | None) -> PageF
     """Return the files of an ask as its page shows them; see `PageFiles`."""
     files = ask.request.files
     return PageFiles(files, tuple(unplaced_files(ask.form, files)), address) if files else NO_FILES
+
+
+def render_sent(
+    files: tuple[AttachedFile, ...], address: Callable[[AttachedFile], str] | None
+) -> Markup:
+    """Render the files that a person sent with an answer."""
+    return PageFiles(files, files, address).render_rest()

@@ -32,6 +32,7 @@ from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
 from answerback_base.sanitize import one_line, visible
 from answerback_web import (
+    attached_files,
     edit_form,
     edit_part,
     form_inputs,
@@ -40,9 +41,10 @@ from answerback_web import (
     plan_comments,
     question_context,
 )
+from answerback_web.attached_files import AttachPart
 from answerback_web.edit_part import EditPart
 from answerback_web.form_inputs import Input
-from answerback_web.pictures import NO_FILES, PageFiles, page_files
+from answerback_web.pictures import NO_FILES, PageFiles, page_files, render_sent
 from answerback_web.post_entries import filled_row_keys, parse_entries
 from answerback_web.posts import CHANGES, PageAction, Post
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
@@ -82,6 +84,8 @@ class Row:
     """The context that the answer was given on, once it is to be confirmed or the ask has ended."""
     folded: bool
     """True if the context starts collapsed: it is long, and nothing is left to decide."""
+    files: Markup | None
+    """The files that came with the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,10 @@ class AskPage:
     """The files that no text places; None if there are none."""
     edit: EditPart | None = None
     """The call that may be changed before it is allowed; None: none may."""
+    attach: AttachPart | None = None
+    """The files that are sent with an answer; None: nothing takes any."""
+    reply_files: Markup | None = None
+    """The files that came with the reply that ended the ask."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
         return tuple(error for error in self.errors if error.target == target)
@@ -220,7 +228,7 @@ def ask_page(
     )
     contexts = () if ask.open else tuple(line.question.context or "" for line in view.lines)
     verbatim = sum(map(len, contexts)) > _MAX_FORMATTED
-    rows = tuple(_row(ask, line, labels, files, verbatim=verbatim) for line in view.lines)
+    rows = tuple(_row(ask, line, labels, files, address, verbatim=verbatim) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
     return AskPage(
         revision=view.revision,
@@ -277,6 +285,8 @@ def ask_page(
         grant=_grant(view, labels, post),
         files=files.render_rest() or None,
         edit=_edit(ask, view, labels, post) if view.editable is not None else None,
+        attach=attached_files.attach_part(view, post),
+        reply_files=render_sent(ask.walk.reply_files, address) if ask.walk.reply_files else None,
     )
 
 
@@ -363,14 +373,22 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
         yield labels.keys_move
 
 
-def _row(ask: Ask, line: Line, labels: Labels, files: PageFiles, *, verbatim: bool) -> Row:
+def _row(
+    ask: Ask,
+    line: Line,
+    labels: Labels,
+    files: PageFiles,
+    address: Callable[[AttachedFile], str] | None,
+    *,
+    verbatim: bool,
+) -> Row:
     given = line.given
     index = question_index(ask.form, line.question.id)
     context = line.question.context if ask.confirming or not ask.open else None
     return Row(
         question=visible(line.text),
         answers=tuple(
-            map(visible, answer_lines(line.question, replace(given, edited=None), labels))
+            map(visible, answer_lines(line.question, replace(given, edited=None, files=()), labels))
         )
         if given
         else (),
@@ -389,12 +407,15 @@ def _row(ask: Ask, line: Line, labels: Labels, files: PageFiles, *, verbatim: bo
         if context
         else None,
         folded=not ask.open and len(context or "") > limits.MAX_OPEN_ANSWERS,
+        files=render_sent(given.files, address) if given and given.files else None,
     )
 
 
 def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:
     """Return the id of the input that a problem's pointer leads to."""
     do = post.do if post else None
+    if pointer == "/files":
+        return "files"
     if do in {PageAction.REPLY, PageAction.OBJECT}:
         return "reply"
     if do in {PageAction.ASK_BACK, PageAction.HAND_OVER, PageAction.GRANT}:

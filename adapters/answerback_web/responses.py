@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 from aiohttp_sse import EventSourceResponse
 from markupsafe import Markup
+from pydantic import JsonValue
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
@@ -55,6 +56,7 @@ _TYPES: Final = {
     "comments.js": "text/javascript",
     "drafts.js": "text/javascript",
     "pictures.js": "text/javascript",
+    "attach.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",
     "icon-192.png": "image/png",
@@ -165,6 +167,11 @@ def render_standalone(labels: Labels, **context: object) -> str:
 
 def page_response(body: str, status: int = 200) -> web.Response:
     return web.Response(text=body, status=status, content_type="text/html", headers=HEADERS)
+
+
+def json_response(value: JsonValue) -> web.Response:
+    """Return what a script reads."""
+    return web.json_response(value, headers=HEADERS)
 
 
 def see_other(place: str) -> web.Response:

@@ -40,6 +40,7 @@ _IV: Final = 12
 _LIFETIME: Final = 10.0
 """Seconds for which a ticket is valid: the script sends its request at once."""
 _MAX_REDIRECTS: Final = 4
+_READ: Final = {"text/html", "application/json"}
 _OF_THE_OUTER_REQUEST: Final = ("Content-Length", "Content-Type", CHALLENGE_HEADER, TICKET_HEADER)
 
 
@@ -61,7 +62,7 @@ class _Answer(BaseModel):
     address: str
     """The address of the page, after redirects."""
     page: str
-    """The page's markup; empty if the response is not a page."""
+    """The page's markup, or the JSON that a script reads; empty if the response is neither."""
 
 
 class Tickets:
@@ -192,7 +193,7 @@ class SealedRequests:
             wanted = _Wanted(address=address, form=None)
             response = await self._dispatch(request, wanted)
         page = ""
-        if isinstance(response, web.Response) and response.content_type == "text/html":
+        if isinstance(response, web.Response) and response.content_type in _READ:
             page = response.text or ""
         return _Answer(status=response.status, address=wanted.address, page=page)
 

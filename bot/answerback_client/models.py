@@ -167,6 +167,11 @@ class Ask:
         return tuple(_ROWS.validate_python(self.json.get("files") or []))
 
     @property
+    def answer_files(self) -> tuple[Json, ...]:
+        """The files of people's answers and replies, like ``files``; ``question_id`` is None for a reply's."""
+        return tuple(_ROWS.validate_python(self.json.get("answer_files") or []))
+
+    @property
     def confirmed_by(self) -> tuple[Json, ...]:
         """Who else has confirmed the answers."""
         return tuple(_ROWS.validate_python(self.json.get("confirmed_by") or []))

@@ -174,6 +174,8 @@ def _proves_edit(
 def _files(payload: Mapping[str, JsonValue], quote: Callable[[JsonValue], str]) -> Iterator[str]:
     for file in _list(payload.get("files")):
         yield f"It came with the file {quote(file)}"
+    for file in _list(payload.get("answer_files")):
+        yield f"With an answer came the file {quote(file)}"
 
 
 def _does_not_prove(body: ReceiptBody) -> Iterator[str]:

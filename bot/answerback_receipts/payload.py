@@ -18,6 +18,7 @@ from answerback.core.edited_call import digest_of
 from answerback.core.editing import difference_of, written_edit
 from answerback.core.form import AnswerType, Question
 from answerback.core.person import AuthMethod
+from answerback.core.sent_files import sent_files
 from answerback.core.walker import GivenAnswer, Person, Source
 from answerback.presentation.text_fitting import utf16_length
 from answerback.service.people_wire import iso
@@ -123,6 +124,18 @@ def payload_of(
         payload["files"] = [
             hidden.add(f"file/{n}", {"sha256": each.sha256, "name": each.name, "alt": each.alt})
             for n, each in enumerate(request.files)
+        ]
+    if ask.walk.file_ids:
+        payload["answer_files"] = [
+            hidden.add(
+                f"answer_file/{n}",
+                {
+                    "question": each.question_id,
+                    "sha256": each.file.sha256,
+                    "name": each.file.name,
+                },
+            )
+            for n, each in enumerate(sent_files(ask.walk))
         ]
     if (note := ask.grant) is not None:
         payload["grant"] = {

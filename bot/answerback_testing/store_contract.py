@@ -16,7 +16,7 @@ from answerback_testing.store_asks import AsksContract
 from answerback_testing.store_changes import ChangesContract
 from answerback_testing.store_claims import ClaimsContract
 from answerback_testing.store_erasure import ErasureContract
-from answerback_testing.store_files import FilesContract
+from answerback_testing.store_files import AnswerFilesContract, FilesContract
 from answerback_testing.store_grants import GrantsContract
 from answerback_testing.store_late_answers import LateAnswersContract
 from answerback_testing.store_limits import AskLimitsContract
@@ -43,6 +43,7 @@ class StoreContract(
     ReceiptsContract,
     PushContract,
     RowsContract,
+    AnswerFilesContract,
     FilesContract,
     GrantsContract,
     TeamsContract,

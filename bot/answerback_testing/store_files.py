@@ -1,17 +1,21 @@
-"""Contract tests for the files that agents send: uploaded in chunks, claimed by one ask, deleted with it."""
+"""Contract tests for files of agents and people: uploaded in chunks, claimed by one ask, deleted with it."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
 from answerback.core.files import AttachedFile
-from answerback.ports.store import Store, Write
+from answerback.core.sent_files import FileChanges
+from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Created, Existing, FilesGone, Idempotency
 from answerback_testing.example_asks import new_ask
-from answerback_testing.store_examples import end_decision
+from answerback_testing.store_examples import answer_decision, end_decision
 
 _CHUNKS = (b"\x89PNG\0\xff", b"rest")
 
@@ -42,6 +46,20 @@ async def _check_is_deleted(store: Store, file_id: str) -> None:
     """Check that no bytes of a file are left: those of an upload with the same id would be readable."""
     assert await store.files.begin(file_id, "coder", 900.0, 0)
     assert await _bytes(store, file_id) == b""
+
+
+def _changes(
+    *claimed: AttachedFile, dropped: tuple[AttachedFile, ...] = ()
+) -> Callable[[Ask | None], Decision[Ask]]:
+    """Return a decision that answers an ask with files, or takes files from it."""
+    ids = [tuple(each.id for each in files) for files in (claimed, dropped)]
+
+    def decide(ask: Ask | None) -> Decision[Ask]:
+        decided = answer_decision()(ask)
+        assert decided.write is not None
+        return decided._replace(write=decided.write._replace(files=FileChanges(*ids)))
+
+    return decide
 
 
 def _ask(number: int, *files: AttachedFile, agent: str | None = "coder") -> Ask:
@@ -143,3 +161,64 @@ class FilesContract:
         assert await _bytes(store, file.id) == b""
         assert await _bytes(store, other.id) == b"".join(_CHUNKS)
         await _check_is_deleted(store, file.id)
+
+    @pytest.mark.rule("FILE-1")
+    async def test_a_chunk_that_is_sent_again_changes_nothing(self, store: Store) -> None:
+        assert await store.files.begin("file_a", "coder", 900.0, 0)
+        for data in _CHUNKS:
+            await store.files.add_chunk("file_a", 0, data)
+        assert await store.files.read_chunk("file_a", 0) == _CHUNKS[0]
+
+
+@pytest.mark.rule("FILE-13")
+class AnswerFilesContract:
+    """Files that people send with their answers."""
+
+    async def test_an_answer_claims_all_of_its_files_or_is_not_stored(self, store: Store) -> None:
+        first, second = [await _upload(store, name, agent="person web:U1") for name in "ab"]
+        for number in (1, 2):
+            await store.asks.create(Write(_ask(number)), None)
+        await store.asks.change("ask_1", _changes(first))
+        stored = await store.files.get(first.id)
+        assert stored is not None
+        assert stored.ask_id == "ask_1"
+        with pytest.raises(StoreError):
+            await store.asks.change("ask_2", _changes(second, first))
+        left = await store.asks.get("ask_2")
+        assert left is not None
+        assert left.open
+        stored = await store.files.get(second.id)
+        assert stored is not None
+        assert stored.ask_id is None
+
+    async def test_an_answer_without_its_file_stops_no_other_change(self, store: Store) -> None:
+        file = await _upload(store, "a", agent="person web:U1")
+        gone = file.model_copy(update={"id": "file_gone"})
+        for number in (1, 2, 3):
+            await store.asks.create(Write(_ask(number)), None)
+        done = await asyncio.gather(
+            store.asks.change("ask_1", _changes(file)),
+            store.asks.change("ask_2", _changes(gone)),
+            store.asks.change("ask_3", answer_decision()),
+            return_exceptions=True,
+        )
+        assert [isinstance(each, StoreError) for each in done] == [False, True, False]
+
+    async def test_what_an_answer_names_no_more_is_deleted(self, store: Store) -> None:
+        file, kept = [await _upload(store, name, agent="person web:U1") for name in "ab"]
+        await store.asks.create(Write(_ask(1)), None)
+        claims = FileChanges((file.id, kept.id), ())
+
+        def claim(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            return Decision(Write(replace(ask, revision=ask.revision + 1), files=claims), None)
+
+        await store.asks.change("ask_1", claim)
+        await store.asks.change("ask_1", _changes(dropped=(file,)))
+        assert await store.files.get(file.id) is None
+        await store.files.sweep([file.id])
+        await _check_is_deleted(store, file.id)
+        assert await _bytes(store, kept.id) == b"".join(_CHUNKS)
+        await store.asks.change("ask_1", end_decision())
+        assert (await store.erasure.erase("ask_1", 2_000.0, ())) is not None
+        assert await store.files.get(kept.id) is None

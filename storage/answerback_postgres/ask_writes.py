@@ -69,6 +69,8 @@ class AskWriteRows:
     ended: Ask | None = None
     ask_rows: dict[tuple[str, tuple[str, ...]], rows.Row] = field(default_factory=dict)
     """The rows of tables of extensions that are numbered as the asks, by table and columns."""
+    files: dict[str, bool] = field(default_factory=dict)
+    """The files of answers by their ids: true if the ask claims it, false if it is deleted."""
     made: Grant | None = None
     revoked: rows.Row | None = None
 
@@ -103,6 +105,9 @@ class AskWriteRows:
             self.made = write.grant
         if isinstance(write.grant, GrantEnd):
             self.revoked = (ask.id, *write.grant)
+        if write.files is not None:
+            self.files |= dict.fromkeys(write.files.claimed, True)
+            self.files |= dict.fromkeys(write.files.dropped, False)
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at, digest))
 
@@ -137,15 +142,17 @@ def build_update(
         parts["fenced"] = f"""SELECT 1 FROM leases WHERE name = {params.add(fence.lease)}
             AND epoch = {params.add(fence.epoch, "bigint")} AND until > clock_timestamp() FOR SHARE"""
         fence_condition = "AND EXISTS (SELECT 1 FROM fenced)"
+    before, behind, files_found = _file_parts(params, writes)
+    parts |= before
     # Lock rows in id order, so that two replicas that update the same asks do not deadlock.
     parts["locked"] = f"""SELECT asks.id FROM asks JOIN new ON asks.id = c0 AND asks.version = c1
-        WHERE true {fence_condition} ORDER BY asks.id FOR UPDATE OF asks"""
+        WHERE true {fence_condition} {files_found} ORDER BY asks.id FOR UPDATE OF asks"""
     parts["stored"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
         due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE_COLUMN} THEN due_holder END
         FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM locked) RETURNING asks.id, asks.seq"""
     if ended := [unit.ended for unit in writes.values() if unit.ended is not None]:
         parts["indexed"] = search.add_answers(params, ended)
-    parts |= _related_parts(params, writes.values())
+    parts |= {**behind, **_related_parts(params, writes.values())}
     return combine_statements(parts, "SELECT id FROM stored"), params
 
 
@@ -269,6 +276,36 @@ def _owed_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> dict[str,
             FROM {params.table(newly_seen, _NEWLY_SEEN_TYPES)} JOIN stored ON stored.id = c0
             WHERE ask_id = c0 AND told < c1"""
     return parts
+
+
+def _file_parts(
+    params: Parameters, writes: Mapping[tuple[str, int], AskWriteRows]
+) -> tuple[dict[str, str], dict[str, str], str]:
+    """Build the parts that claim the files of answers and delete those that no answer names any more.
+
+    Returns the parts before and behind ``stored``, and the condition under which an ask is stored: all that it claims
+    is there.
+    """
+    files = [
+        (ask_id, file_id, is_claimed)
+        for (ask_id, _), unit in writes.items()
+        for file_id, is_claimed in unit.files.items()
+    ]
+    before, behind, condition = {}, {}, ""
+    if claimed := [row[:2] for row in files if row[2]]:
+        before["files_wanted"] = f"SELECT c0, c1 FROM {params.table(claimed, ('text', 'text'))}"
+        # A file that is deleted or claimed at this moment is waited for, and is then found no more.
+        before["files_found"] = """SELECT id FROM files WHERE id IN (SELECT c1 FROM files_wanted)
+            AND ask_id IS NULL AND value IS NOT NULL ORDER BY id FOR UPDATE"""
+        condition = """ AND NOT EXISTS (SELECT 1 FROM files_wanted
+            WHERE c0 = asks.id AND c1 NOT IN (SELECT id FROM files_found))"""
+        behind["files_claimed"] = """UPDATE files SET ask_id = c0 FROM files_wanted
+            JOIN stored ON stored.id = c0 WHERE files.id = c1"""
+    if dropped := [row[:2] for row in files if not row[2]]:
+        table = params.table(dropped, ("text", "text"))
+        behind["files_dropped"] = f"""DELETE FROM files USING {table} JOIN stored ON stored.id = c0
+            WHERE files.id = c1"""
+    return before, behind, condition
 
 
 def _claim_files(params: Parameters, ask: Ask, source: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Files that agents send, in a database."""
+"""Files that agents and people send, in a database."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class SqlFiles(Part[SqlDatabase], FileStore):
         return bool(await self._db.execute(_BEGIN, file_id, agent, at, limit))
 
     async def add_chunk(self, file_id: str, number: int, data: bytes) -> None:
-        insert = "INSERT INTO file_chunks (file_id, n, data) VALUES ($1, $2, $3)"
+        insert = """INSERT INTO file_chunks (file_id, n, data) VALUES ($1, $2, $3)
+            ON CONFLICT (file_id, n) DO NOTHING"""
         await self._db.execute(insert, file_id, number, data)
 
     async def finish(self, file: AttachedFile) -> None:

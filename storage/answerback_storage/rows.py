@@ -43,6 +43,7 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 """A row as sqlite3 returns it. The schema determines the type of each column."""
 
+FILE_GONE: Final = "A file that came with the answer is not there any more. Nothing was stored."
 _NO_FIELDS: Final[set[str]] = set()
 _CACHE_BYTES: Final = 10_000_000
 """Memory limit for cached parsed requests, in bytes as estimated by `estimate_parsed_bytes`."""

@@ -16,6 +16,7 @@ _DECIDING = (
 )
 _UNSEEN = (f"{_UNIT}/api/test_unseen.py",)
 _FILES = (f"{_UNIT}/service/test_files.py",)
+_PEOPLE_FILES = (f"{_UNIT}/service/test_people_files.py",)
 _FILES_SERVED = (f"{_UNIT}/api/test_files.py",)
 _GRANTS = (f"{_UNIT}/core/test_grants.py",)
 _GRANTS_OF_HOSTS = (f"{_UNIT}/core/test_grants_of_hosts.py",)
@@ -49,6 +50,29 @@ CORE = (
         "if True or question is None:",
         _UNSEEN,
     ),
+    # Nobody sends a file of somebody else, and no agent reads what it may not read yet.
+    *(
+        Mutant(f"{_SERVICE}/people_files.py", line, mutant, _PEOPLE_FILES)
+        for line, mutant in (
+            ("or stored.agent != uploader", ""),
+            ("or stored.ask_id not in {None, ask_id}", ""),
+            ("or (stored.ask_id is None and stored.at < since)", ""),
+            ("if done is not None and done.agent == uploader_name(person):", "if done:"),
+            ("return remove_metadata(kind.media_type, data)", "return data"),
+        )
+    ),
+    Mutant(
+        "bot/answerback/api/files.py",
+        'is_its_own = (ask.request.agent or "") == agent',
+        "is_its_own = True",
+        (f"{_UNIT}/api/test_answer_files.py",),
+    ),
+    Mutant(
+        f"{_SQLITE}/asks.py",
+        "if db.execute(claim, (new.id, file_id)).rowcount != 1:",
+        "if not db.execute(claim, (new.id, file_id)):",
+        (f"{_STORED}::test_an_answer_claims_all_of_its_files_or_is_not_stored",),
+    ),
     # What comes with files is decided by who has seen them.
     *(
         Mutant(file, line, mutant, _FILES)
@@ -79,8 +103,8 @@ CORE = (
     ),
     Mutant(
         "bot/answerback/api/files.py",
-        'return stored.agent == (call.agent.name if call.agent else "")',
-        "return True",
+        "if call.is_from_agent and stored.agent == agent:",
+        "if call.is_from_agent:",
         _FILES_SERVED,
     ),
     Mutant(

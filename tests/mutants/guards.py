@@ -65,8 +65,10 @@ GUARDS: Final = (
             f"{_CORE}/test_secrecy.py",
             f"{_API}/test_confirmations.py",
             f"{_SERVICE}/test_confirmations.py",
+            f"{_SERVICE}/test_people_files.py",
         ),
     ),
+    Guards("answerback.core.answer_files", (f"{_SERVICE}/test_people_files.py",)),
     Guards(
         "answerback.core.too_late",
         (f"{_CORE}/test_too_late.py", f"{_API}/test_too_late.py"),

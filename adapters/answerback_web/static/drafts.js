@@ -7,7 +7,8 @@ const drafts = (() => {
   const KEPT = 7 * 24 * 3600 * 1000; // ms
   const PREFIX = "draft:";
   const IV = 12; // bytes
-  const NOT_KEPT = "[type=hidden], [type=search], [type=password], button";
+  const NOT_KEPT = "[type=hidden], [type=file], [type=search], [type=password], button";
+  const ATTACHED = "file:"; // no control has this name
   let timer = 0;
 
   const secret = () => document.body.dataset.drafts;
@@ -24,14 +25,16 @@ const drafts = (() => {
   const controls = (within) => Array.from(within.elements).filter((each) => each.name && !each.matches(NOT_KEPT));
 
   function read(within) {
-    return controls(within).map((each) => {
+    const entered = controls(within).map((each) => {
       if (each.matches("[type=radio], [type=checkbox]")) return [each.name, each.value, each.checked];
       return [each.name, null, each.value];
     });
+    return [...entered, ...attachments.read(within).map((value) => [ATTACHED, value, true])];
   }
 
   function fill(within, entered) {
     formRows.match(within, entered.map(([name]) => name));
+    attachments.fill(within, entered.filter(([name]) => name === ATTACHED).map(([, value]) => value));
     for (const [name, value, state] of entered) {
       const control = controls(within).find((each) => each.name === name && (value === null || each.value === value));
       if (!control) continue;

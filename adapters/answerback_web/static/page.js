@@ -27,10 +27,10 @@
   function hasInput() {
     const current = form();
     if (!current) return false;
-    if (current.dataset.filled !== undefined) return true;
+    if (current.dataset.filled !== undefined || attachments.hasChanged(current)) return true;
     return Array.from(current.elements).some((e) => {
       if (e.matches("input[type=radio], input[type=checkbox]")) return e.checked !== e.defaultChecked;
-      if (e.matches("input[type=search]")) return false;
+      if (e.matches("input[type=search], input[type=file], input[type=hidden]")) return false;
       if (e.matches("textarea, input")) return e.value !== e.defaultValue;
       return e.matches("select") && Array.from(e.options).some((o) => o.selected !== o.defaultSelected && o.value !== "");
     });
@@ -319,8 +319,9 @@
   // Copies what was entered in the old form into the new one.
   function copyInput(from, to) {
     formRows.match(to, Array.from(from.elements, (each) => each.name));
+    attachments.move(from, to);
     for (const oldControl of from.elements) {
-      if (!oldControl.matches("textarea, select, input:not([type=hidden])")) continue;
+      if (!oldControl.matches("textarea, select, input:not([type=hidden], [type=file])")) continue;
       const newControl = counterpart(oldControl, to);
       if (!newControl) continue;
       if (oldControl.matches("[type=radio], [type=checkbox]")) newControl.checked = oldControl.checked;
@@ -386,6 +387,7 @@
     cutTallBoxes(document.getElementById("main"));
     planComments.prepare();
     undo.prepare();
+    attachments.prepare();
     drafts.prepare();
     for (const time of document.querySelectorAll("time")) {
       const at = new Date(time.dateTime);
@@ -487,6 +489,10 @@
   // Sends a form and shows the page that answers it; while the service is away, what was entered stays on the page.
   async function send(current, button) {
     sending = true;
+    if (!(await attachments.arrived())) {
+      sending = false;
+      return;
+    }
     const fields = new URLSearchParams(new FormData(current, button));
     const action = channel.addressOf(resolve(current.getAttribute("action") || ""));
     if (undo.takes(current, button) && (await holdBack(current, action, fields))) return;
@@ -581,6 +587,7 @@
   });
 
   for (const type of ["click", "auxclick"]) document.addEventListener(type, followLink);
+  attachments.begin((current) => channel.addressOf(resolve(current.getAttribute("action") || "")));
 
   addEventListener("popstate", async (event) => {
     const to = event.state && event.state.address;

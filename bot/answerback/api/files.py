@@ -15,6 +15,7 @@ from answerback.api.operation import Call, json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.files import MAX_FILE
+from answerback.core.secrecy import readable_files
 from answerback.http.file_response import send_file
 from answerback.ports.files import StoredFile
 from answerback.service.file_wire import uploaded_file_body
@@ -94,8 +95,15 @@ async def fetch(call: Call) -> web.StreamResponse:
 
 
 async def _may_read(call: Call, stored: StoredFile) -> bool:
-    """Return True for a file's uploader and, once an ask has claimed the file, for those who may see that ask."""
-    if call.is_from_agent:
-        return stored.agent == (call.agent.name if call.agent else "")
+    """True if the caller may read a file: its uploader, and once an ask has claimed it, who may see that.
+
+    The ask's agent reads what people have sent with an answer once it may read that.
+    """
+    agent = call.agent.name if call.agent else ""
+    if call.is_from_agent and stored.agent == agent:
+        return True
     ask = None if stored.ask_id is None else await call.service.get(stored.ask_id)
-    return ask is not None and call.may_see(ask)
+    if ask is None or not call.is_from_agent:
+        return ask is not None and call.may_see(ask)
+    is_its_own = (ask.request.agent or "") == agent
+    return is_its_own and any(each.file.id == stored.file.id for each in readable_files(ask))

@@ -33,7 +33,7 @@ Since = Annotated[
 Files = Annotated[
     Path | None,
     typer.Option(
-        help="Save the files that agents sent into this folder, each below its ask's id.",
+        help="Save the files that agents and people sent into this folder, each below its ask's id.",
         file_okay=False,
     ),
 ]
@@ -88,8 +88,9 @@ async def _print_export(access: ServiceAccess, since: str | None, files: Path | 
                 exported = json.loads(line)
                 ended = exported["type"] == "end"
                 if files is not None and exported["type"] == "ask":
-                    for file in exported["ask"]["files"]:
-                        await _save(access, http, file, files / exported["ask"]["id"])
+                    sent = exported["ask"]
+                    for file in (*sent["files"], *sent["answer_files"]):
+                        await _save(access, http, file, files / sent["id"])
     except UnreachableError as error:
         fail(f"{error} {START_HINT}")
     except ClientError as error:

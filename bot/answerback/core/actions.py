@@ -8,6 +8,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from answerback.core.edited_call import EditedCall
+from answerback.core.files import AttachedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Answer:
     """True if the person allows it though nothing is known of what would happen, and need not be asked once more."""
     edited: EditedCall | None = None
     """The call as the person has changed it; see `answerback.core.editing`."""
+    files: tuple[AttachedFile, ...] = ()
+    """The files that come with the note, or with an answer that is a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,7 @@ class Other:
     action: ClassVar[str] = "other"
     text: str
     value: JsonValue = None
+    files: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,7 @@ class Back:
     """Go back to the previous answered question or, during an Edit, to the review as it was."""
 
     action: ClassVar[str] = "back"
+    files: ClassVar[tuple[AttachedFile, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +63,7 @@ class Next:
     """Leave the open question for later, and move on to another one without an answer; in forms with a review."""
 
     action: ClassVar[str] = "next"
+    files: ClassVar[tuple[AttachedFile, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +71,7 @@ class Edit:
     """Change the answer to one question, from the review."""
 
     action: ClassVar[str] = "edit"
+    files: ClassVar[tuple[AttachedFile, ...]] = ()
     question_id: str
 
 
@@ -73,6 +80,7 @@ class Submit:
     """Submit the answers, from the review."""
 
     action: ClassVar[str] = "submit"
+    files: ClassVar[tuple[AttachedFile, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +89,7 @@ class Reply:
 
     action: ClassVar[str] = "reply"
     text: str | None = None
+    files: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +97,7 @@ class Confirm:
     """Confirm the answers, in the confirmation."""
 
     action: ClassVar[str] = "confirm"
+    files: ClassVar[tuple[AttachedFile, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +106,7 @@ class Object:
 
     action: ClassVar[str] = "object"
     text: str | None = None
+    files: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +114,7 @@ class EndTurn:
     """End the ask and the agent's turn."""
 
     action: ClassVar[str] = "end_turn"
+    files: ClassVar[tuple[AttachedFile, ...]] = ()
 
 
 Action = Answer | Other | Back | Next | Edit | Submit | Reply | Confirm | Object | EndTurn

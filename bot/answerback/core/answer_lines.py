@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from answerback.core.files import AttachedFile
 from answerback.core.form import AnswerType, Question
 from answerback.core.given_answer import GivenAnswer
 from answerback.core.labels import Labels
@@ -16,7 +17,13 @@ from answerback_base.strict_json import pretty_json
 def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
     """Return an answer as lines for people, unabridged: at least one, such as an option or a field."""
     note = [] if given.note is None else [labels.noted.format(text=given.note)]
-    return [*_answer_texts(question, given, labels), *_edited_lines(given, labels), *note]
+    files = [files_in_words(given.files, labels)] if given.files else []
+    return [*_answer_texts(question, given, labels), *_edited_lines(given, labels), *note, *files]
+
+
+def files_in_words(files: Sequence[AttachedFile], labels: Labels) -> str:
+    """Return what a person sent with an answer, on one line."""
+    return labels.sent_files.format(names=" · ".join(each.in_words for each in files))
 
 
 def _edited_lines(given: GivenAnswer, labels: Labels) -> list[str]:

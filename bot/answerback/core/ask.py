@@ -28,6 +28,7 @@ from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpenin
 from answerback.core.attendance import Attendance as Attendance
 from answerback.core.collection import Collection as Collection
 from answerback.core.edited_call import digest_of
+from answerback.core.files import AttachedFile
 from answerback.core.form import Form, Question, options_json
 from answerback.core.given_answer import weakest_source
 from answerback.core.giving_up import GaveUp, TriedAgain
@@ -386,6 +387,8 @@ def _response_entry(
         }
         if given.note is not None:
             body["note"] = given.note
+        if given.files:
+            body["files"] = _files_body(given.files)
         if (edited := given.edited) is not None:
             body["edited"] = {
                 "arguments": json.loads(edited.arguments),
@@ -419,10 +422,18 @@ def _entry_without_question(
     return ()
 
 
+def _files_body(files: tuple[AttachedFile, ...]) -> list[JsonValue]:
+    """Return what the record keeps of files that a person sent."""
+    names = {"id", "name", "media_type", "bytes", "sha256"}
+    return [each.model_dump(mode="json", include=names) for each in files]
+
+
 def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:
     body: dict[str, JsonValue] = {"status": outcome.status.value}
     if ask.walk.reply is not None:
         body["reply"] = ask.walk.reply
+    if ask.walk.reply_files:
+        body["files"] = _files_body(ask.walk.reply_files)
     if outcome.reason is not None:
         body["reason"] = outcome.reason.value
     if outcome.gave_up is not None:

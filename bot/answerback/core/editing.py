@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback.core import confirmation, refusals
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.edited_call import EditableCall, EditedCall
+from answerback.core.files import AttachedFile
 from answerback.core.form import OptionKind, Question
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
@@ -45,6 +46,8 @@ class AllowEdited:
     edited: str
     """The whole arguments, as JSON."""
     note: str | None = None
+    files: tuple[AttachedFile, ...] = ()
+    """The files that come with the note."""
     lasts: bool = False
     """True if it is to count for later calls too, which an edited call never does."""
 

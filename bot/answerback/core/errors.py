@@ -133,16 +133,19 @@ class DeclinedCallError(InvalidCallError):
 
 
 class TooManyFilesError(ProblemError):
-    """An agent has uploaded too many files that no ask has named.
+    """An agent has uploaded too many files that no ask has named, or a person that no answer has.
 
     Args:
         retry_after: seconds after which it may try again.
     """
 
-    def __init__(self, limit: int, retry_after: int) -> None:
+    def __init__(self, limit: int, retry_after: int, *, of_agent: bool = True) -> None:
         detail = (
             f"You have uploaded {limit} files that no ask has named yet (limits.unclaimed_files). Submit the asks that "
             "they are for, or wait: what no ask names within an hour is deleted."
+            if of_agent
+            else f"You have attached {limit} files that you have not sent yet. Send your answers, or wait: what is not "
+            "sent within an hour is deleted."
         )
         super().__init__(429, "Too many files", detail)
         self.retry_after = retry_after

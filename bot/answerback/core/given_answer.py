@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.edited_call import EditedCall
+from answerback.core.files import AttachedFile
 from answerback.core.person import Person, StrictDataclass
 
 
@@ -50,6 +51,8 @@ class GivenAnswer(StrictDataclass):
     """The call as the person changed it before they allowed it."""
     at: float | None = None
     """When it was given, in seconds since the epoch; None for answers stored before this was recorded."""
+    files: tuple[AttachedFile, ...] = ()
+    """The files that the person sent with it."""
 
     @property
     def other_text(self) -> str | None:

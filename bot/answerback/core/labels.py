@@ -247,6 +247,13 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     """Followed by its number."""
     add_row: str = "Add a row"
     remove_row: str = "Remove row"
+    attach: str = "Attach files"
+    attached: str = "Attached files"
+    attach_hint: str = (
+        "Or drop or paste them here, up to 10 MB each. From pictures, place and device are removed."
+    )
+    attach_too_large: str = "{name} is too large: a file may have at most {most} MB."
+    attach_failed: str = "{name} could not be sent. Attach it again."
     """Followed by its number."""
     waits: str = "A question from {label} is waiting."
     waits_urgently: str = "An urgent question from {label} is waiting."

@@ -12,6 +12,7 @@ class MessageLabels(FrozenModel):
     files_on_page: str = "Sent with this, and shown on its page: {names}"
     picture_here: str = "Picture {number}: {name}"
     only_picture_here: str = "Picture: {name}"
+    sent_files: str = "With it: {names}"
     files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
     forward_not_read: str = (
         "A forwarded message is not an answer: write your answer in a message of your own."

@@ -10,6 +10,7 @@ from typing import Final
 
 from answerback.core.ask import Ask, Reason, Status, headline_of
 from answerback.core.errors import NO_RETRY
+from answerback.core.sent_files import SentFile, sent_files
 from answerback.core.view import View
 
 _FAILED: Final = f"The call failed before its answers were confirmed. {NO_RETRY} in this turn."
@@ -46,6 +47,17 @@ def is_unconfirmed(ask: Ask) -> bool:
     """Return True if an ask has ended with answers that nobody confirmed."""
     outcome = without_unconfirmed(ask).outcome
     return outcome is not None and outcome.reason is Reason.NOT_CONFIRMED
+
+
+def readable_files(ask: Ask, *, to_people: bool = False) -> list[SentFile]:
+    """Return what people have sent with their answers and replies, as far as its agent may read it now.
+
+    Args:
+        to_people: whether people read it, who also see what waits for confirmation.
+    """
+    secret = keeps_secret(ask) and not to_people
+    # A reply is told at once, and so is what comes with it.
+    return [each for each in sent_files(ask.walk) if each.question_id is None or not secret]
 
 
 def view_for_agent(ask: Ask, view: View) -> View:

@@ -28,9 +28,11 @@ from answerback.core.actions import (
     Reply,
     Submit,
 )
+from answerback.core.answer_files import refuse_files
 from answerback.core.answers import Invalid, check_other, check_text, check_with_note
 from answerback.core.confirmation import Vote
 from answerback.core.errors import Problem
+from answerback.core.files import AttachedFile
 from answerback.core.form import Form
 from answerback.core.given_answer import GivenAnswer as GivenAnswer
 from answerback.core.given_answer import Source as Source
@@ -77,6 +79,12 @@ class Walk(StrictDataclass):
     moves_on: bool = False
     """With a review: True if only questions without an answer follow. After Back, every later one is offered again."""
     reply: str | None = None
+    reply_files: tuple[AttachedFile, ...] = ()
+    """The files that came with the reply."""
+    replied_by: Person | None = None
+    """Who sent those files."""
+    file_ids: tuple[str, ...] = ()
+    """The files that any of its answers, also one that is offered again, or the reply names; `step` keeps them."""
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
     submitted_by: Person | None = None
@@ -126,7 +134,8 @@ def resume(form: Form, walk: Walk) -> Walk:
     if not walk.open or not has_review(form):
         return walk
     given = {answer.question_id: answer for answer in walk.answers}
-    return _advance_to_review(form, replace(walk, at=None, editing=None, moves_on=True), given)
+    moved = _advance_to_review(form, replace(walk, at=None, editing=None, moves_on=True), given)
+    return replace(moved, file_ids=walk.file_ids) if walk.file_ids else moved
 
 
 def has_review(form: Form) -> bool:
@@ -175,7 +184,17 @@ def step(
     transition = TRANSITIONS[walk.phase][type(action)]
     if isinstance(transition, Refusal):
         return _refuse(transition)
-    return transition(form, walk, action, StepContext(by, source, at, people))
+    after = transition(form, walk, action, StepContext(by, source, at, people))
+    if not (walk.file_ids or action.files) or isinstance(after, Refused):
+        return after
+    return _with_file_ids(after)
+
+
+def _with_file_ids(walk: Walk) -> Walk:
+    again = () if walk.again is None else (walk.again,)
+    answers = (*walk.answers, *again, *walk.kept, *(walk.editing or ()))
+    named = [*(each for given in answers for each in given.files), *walk.reply_files]
+    return replace(walk, file_ids=tuple(dict.fromkeys(each.id for each in named)))
 
 
 class StepContext(NamedTuple):
@@ -199,6 +218,12 @@ def _answer(form: Form, walk: Walk, action: Answer | Other, context: StepContext
         checked = check_with_note(question, action.value, action.note)
     if isinstance(checked, Invalid):
         return Refused(checked.problems)
+    if action.files and (
+        problem := refuse_files(
+            action.files, walk.answers, question, own_words=isinstance(action, Other)
+        )
+    ):
+        return Refused((problem,))
     answer = GivenAnswer(
         question_id=question.id,
         value=checked.value,
@@ -209,6 +234,7 @@ def _answer(form: Form, walk: Walk, action: Answer | Other, context: StepContext
         note=checked.note,
         edited=action.edited if isinstance(action, Answer) else None,
         at=context.at,
+        files=action.files,
     )
     if not has_review(form):
         return _advance(form, (*walk.answers, answer), index + 1)
@@ -404,7 +430,7 @@ def _confirm(form: Form, walk: Walk, action: Confirm, context: StepContext) -> W
 
 
 def _object(form: Form, walk: Walk, action: Object | Reply, context: StepContext) -> Walk | Refused:
-    ended = _cancel(walk, action.text)
+    ended = _cancel(walk, action, context)
     # This tells it from a Reply in the review.
     return ended if isinstance(ended, Refused) else replace(ended, submitted_by=walk.submitted_by)
 
@@ -422,14 +448,19 @@ def _reopen(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk 
 def _reply(form: Form, walk: Walk, action: Reply, context: StepContext) -> Walk | Refused:
     if form.reply_needs_text and is_blank(action.text or ""):
         return _refuse(refusals.REPLY_NEEDS_TEXT)
-    return _cancel(walk, action.text)
+    return _cancel(walk, action, context)
 
 
-def _cancel(walk: Walk, said: str | None) -> Walk | Refused:
-    text = None if is_blank(said or "") else said
+def _cancel(walk: Walk, action: Reply | Object, context: StepContext) -> Walk | Refused:
+    text = None if is_blank(action.text or "") else action.text
     if text is not None and isinstance(checked := check_text(text).at("/text"), Invalid):
         return Refused(checked.problems)
-    return replace(_end(walk, Phase.CANCELLED), reply=text)
+    if not action.files:
+        return replace(_end(walk, Phase.CANCELLED), reply=text)
+    if problem := refuse_files(action.files, walk.answers, None, own_words=True):
+        return Refused((problem,))
+    ended = _end(walk, Phase.CANCELLED)
+    return replace(ended, reply=text, reply_files=action.files, replied_by=context.by)
 
 
 def _end_turn(form: Form, walk: Walk, action: EndTurn, context: StepContext) -> Walk:

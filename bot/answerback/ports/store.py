@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import UnreadableRowError
 from answerback.core.grants import Grant, GrantChange
+from answerback.core.sent_files import FileChanges
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.extension_rows import AskRow, NewRow, RowStore
 from answerback.ports.files import FileStore
@@ -60,6 +61,8 @@ class Write(NamedTuple):
     rows: tuple[NewRow, ...] = ()
     """The rows that extensions store with the change."""
     ask_rows: tuple[AskRow, ...] = ()
+    files: FileChanges | None = None
+    """The files of answers that it claims, and those that are deleted with it; None: none."""
 
 
 class Decision(NamedTuple, Generic[T]):
@@ -104,7 +107,7 @@ class AskStore(Protocol):
         ``then`` is called with the result once that is durable, unless it is a repeat: on the event loop, and even if
         the caller has gone. Returns the result and whether it is a repeat. With ``fence``, LeaseLostError is raised and
         nothing is written unless that lease is still held in that epoch. ``within`` is how many seconds the change may
-        wait to be committed together with another one.
+        wait to be committed together with another one. StoreError: a file that it claims is not there any more.
         """
 
     async def get(self, ask_id: str) -> Ask | None:

@@ -21,7 +21,7 @@ from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.claims import Fence
 from answerback.ports.commands import Commands
-from answerback.ports.files import FileReader
+from answerback.ports.files import FileReader, PeopleFiles
 from answerback.ports.live_messages import LiveMessages
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page, StoredEntry
@@ -99,7 +99,9 @@ class Asks(LiveMessages, Protocol):
     commands: Commands
     """The commands that people can give by ``/answerback``."""
     files: FileReader
-    """The bytes of the files that agents send."""
+    """The bytes of the files that agents and people send."""
+    people_files: PeopleFiles
+    """Takes in what people send."""
 
     async def act(
         self,

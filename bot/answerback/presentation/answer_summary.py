@@ -49,7 +49,9 @@ def brief_answer(view: View, labels: Labels) -> str:
 
 
 def _brief_texts(line: Line, labels: Labels) -> list[str]:
-    """Return an answer, where a changed call stands for its changes."""
+    """Return an answer, where a changed call stands for its changes, and without the files that came with it."""
+    if line.given is not None and line.given.files:
+        line = line._replace(given=replace(line.given, files=()))
     if line.given is None or line.given.edited is None:
         return answer_texts(line, labels)
     texts = answer_texts(line._replace(given=replace(line.given, edited=None)), labels)

@@ -24,6 +24,7 @@ from answerback.core.intents import Intent, ResolvedAction, UnresolvedAction
 from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.person import Person
+from answerback.core.sent_files import changed_files
 from answerback.core.too_late import TryAgain
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
@@ -173,6 +174,9 @@ class ChangeCommitter:
             claim=self.claim,
             ask_rows=added.ask_rows,
             grant=change.grant,
+            files=None
+            if before is None or before.walk.file_ids == ask.walk.file_ids
+            else changed_files(before.walk, ask.walk),
         )
 
     def publish_result(self, result: object) -> None:
@@ -331,7 +335,8 @@ class AskActions:
                 ask = await commits.store.asks.get(intent.ask_id)
                 return Acted(ask, repeated=True) if ask else Rejected(RejectReason.NOT_FOUND)
             if isinstance(outcome, Write):
-                return Acted(outcome.ask)
+                swept = outcome.files and outcome.files.dropped
+                return await self._swept(outcome, swept) if swept else Acted(outcome.ask)
             if isinstance(outcome, NeedsPerson):
                 recipient = await look_up_recipient(commits.surfaces, outcome)
                 if recipient is None:
@@ -346,6 +351,11 @@ class AskActions:
                 recipient = recipient._replace(actor=with_groups)
             else:
                 actor = with_groups
+
+    async def _swept(self, write: Write, dropped: Sequence[str]) -> Acted:
+        """Delete the bytes of files that no answer names any more."""
+        await self._commits.store.files.sweep(dropped)
+        return Acted(write.ask)
 
     def _decide_at_old_place(
         self, intent: Intent, actor: Actor, recipient: Recipient | None, now: float, ask: Ask | None

@@ -18,13 +18,18 @@ from answerback.core.clarification import pending_question
 from answerback.core.edited_call import digest_of
 from answerback.core.editing import difference_of, written_edit
 from answerback.core.giving_up import GaveUp
-from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
+from answerback.core.secrecy import is_telling, keeps_secret, readable_files, view_for_agent
 from answerback.core.urgency import MarkColor, Urgency
 from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.approvals.decision_note import decision_note
-from answerback.service.file_wire import FileBody, file_bodies
+from answerback.service.file_wire import (
+    AnswerFileBody,
+    FileBody,
+    answer_file_bodies,
+    file_bodies,
+)
 from answerback.service.people_wire import (
     GrantNoteBody,
     HandedOverBody,
@@ -169,6 +174,8 @@ class AskBody(TypedDict):
     """When its content was erased; null if it was not."""
     files: list[FileBody]
     """The files that the agent sent with it; `GET /v1/files/{id}` returns the bytes."""
+    answer_files: list[AnswerFileBody]
+    """The files that people sent with their answers and replies, as far as the agent may read these now."""
     metadata: dict[str, JsonValue]
 
 
@@ -235,6 +242,9 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "expires_at": iso(ask.schedule.expires_at) if ask.schedule.expires_at is not None else None,
         "erased_at": iso(ask.erased_at) if ask.erased_at is not None else None,
         "files": file_bodies(ask.request.files) if ask.request.files else [],
+        "answer_files": answer_file_bodies(readable_files(ask, to_people=not secret))
+        if ask.walk.file_ids
+        else [],
         "metadata": ask.request.metadata,
     }
 

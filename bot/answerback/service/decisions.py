@@ -118,7 +118,7 @@ def _answer(action: Answer, now: Situation) -> Outcome:
 
 def _allow_edited(action: AllowEdited, now: Situation) -> Outcome:
     ask, by = now.ask, now.actor.person
-    answer = Answer(value=action.value, note=action.note)
+    answer = Answer(value=action.value, note=action.note, files=action.files)
     if ask.question is not None:
         if refused := editing.refuse_edit(ask, action, by, now.at, now.people):
             return Refused((refused.problem(),))

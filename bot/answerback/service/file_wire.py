@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from typing_extensions import TypedDict
 
 from answerback.core.files import AttachedFile
-from answerback.service.people_wire import strict
+from answerback.core.sent_files import SentFile
+from answerback.service.people_wire import PersonBody, person_body, strict
 
 
 @strict
@@ -33,6 +34,15 @@ class FileBody(UploadedFileBody):
     """Alternative text, shown where the file is not."""
 
 
+@strict
+class AnswerFileBody(UploadedFileBody):
+    """A file that a person sent."""
+
+    question_id: str | None
+    """The question whose answer it came with; null: it came with a reply."""
+    by: PersonBody | None
+
+
 def uploaded_file_body(file: AttachedFile) -> UploadedFileBody:
     return {
         "id": file.id,
@@ -45,3 +55,14 @@ def uploaded_file_body(file: AttachedFile) -> UploadedFileBody:
 
 def file_bodies(files: Sequence[AttachedFile]) -> list[FileBody]:
     return [{**uploaded_file_body(each), "alt": each.alt} for each in files]
+
+
+def answer_file_bodies(sent: Iterable[SentFile]) -> list[AnswerFileBody]:
+    return [
+        {
+            "question_id": each.question_id,
+            **uploaded_file_body(each.file),
+            "by": person_body(each.by),
+        }
+        for each in sent
+    ]

@@ -91,7 +91,7 @@ class Files:
                 await self.store.add_chunk(file_id, number, chunk)
                 del rest[:CHUNK]
                 number += 1
-        found = _describe(file_id, name, size, digest.hexdigest(), start or bytes(rest))
+        found = describe_file(file_id, name, size, digest.hexdigest(), start or bytes(rest))
         if isinstance(found, str):
             raise _refused(Problem(pointer="", code="wrong_type", message=found))
         if rest:
@@ -155,7 +155,9 @@ def _new_id() -> str:
     return f"file_{secrets.token_hex(16)}"
 
 
-def _describe(file_id: str, name: str, size: int, digest: str, start: bytes) -> AttachedFile | str:
+def describe_file(
+    file_id: str, name: str, size: int, digest: str, start: bytes
+) -> AttachedFile | str:
     """Return a file as its bytes describe it, or a sentence that says why it is refused."""
     if size == 0:
         return "The file is empty. Send its bytes as the body."
@@ -187,7 +189,7 @@ def _read_inline(sent: SubmittedFile, pointer: str) -> tuple[AttachedFile, bytes
         message = f"The data of the file {name} is not valid base64."
         return Problem(pointer=f"{pointer}/data", code="wrong_type", message=message)
     digest = hashlib.sha256(data).hexdigest()
-    found = _describe(_new_id(), name, len(data), digest, data)
+    found = describe_file(_new_id(), name, len(data), digest, data)
     if isinstance(found, str):
         return Problem(pointer=f"{pointer}/data", code="wrong_type", message=found)
     return found, data

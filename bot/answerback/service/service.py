@@ -25,6 +25,7 @@ from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, Commands
 from answerback.ports.extension import Running
 from answerback.ports.files import FileReader
+from answerback.ports.files import PeopleFiles as PeopleFilesPort
 from answerback.ports.store import Store
 from answerback.ports.store_values import NO_LIMITS, AskLimits, StoredEntry
 from answerback.ports.surface import (
@@ -47,6 +48,7 @@ from answerback.service.inbox import Hides, Inbox, hide_nothing
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.live_messages import ShownAsks
 from answerback.service.notify import Hooks
+from answerback.service.people_files import PeopleFiles
 from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
@@ -127,6 +129,7 @@ class Service(AskActions, ShownAsks):
         self.approval_leases = ApprovalLeases(commits, clock, self.presence.is_waiting)
         self.files: FileReader = store.files
         self.uploads = Files(store.files, clock)
+        self.people_files: PeopleFilesPort = PeopleFiles(store.files, clock)
         self.anonymous_limits = limits
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(

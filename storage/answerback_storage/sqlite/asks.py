@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask, RecordEntry
+from answerback.core.errors import StoreError
 from answerback.core.grants import GrantChange, GrantEnd, GrantUse
+from answerback.core.sent_files import FileChanges
 from answerback.ports.claims import Claim
 from answerback.ports.search import answer_words, question_words
 from answerback.ports.store import Write
@@ -252,6 +254,19 @@ def claim_files(db: sqlite3.Connection, new: Ask) -> bool:
         return False
     db.execute(f"UPDATE files SET ask_id = ? WHERE {unclaimed}", (new.id, *values))
     return True
+
+
+def change_files(db: sqlite3.Connection, new: Ask, changed: FileChanges) -> None:
+    """Claim the files that came with an answer, and delete those that no answer names any more.
+
+    Raises:
+        StoreError: one cannot be claimed any more.
+    """
+    for file_id in changed.claimed:
+        claim = "UPDATE files SET ask_id = ? WHERE id = ? AND ask_id IS NULL AND value IS NOT NULL"
+        if db.execute(claim, (new.id, file_id)).rowcount != 1:
+            raise StoreError(rows.FILE_GONE)
+    db.executemany("DELETE FROM files WHERE id = ?", [(each,) for each in changed.dropped])
 
 
 def store_grant(db: sqlite3.Connection, change: GrantChange) -> bool:

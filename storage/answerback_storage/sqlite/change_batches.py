@@ -225,6 +225,7 @@ class Batch:
             or write.memory
             or write.owed
             or write.grant
+            or write.files
         ):
             before = self._steps.get(new.id) or self._notes.pop(new.id, None)
             on_disk = before[1] if before else old.revision
@@ -234,6 +235,8 @@ class Batch:
             (self._notes if is_note else self._steps)[new.id] = row
             self._entries += entries
         else:
+            if write.files is not None:
+                asks.change_files(db, new, write.files)
             self.finish(db)
             last_line = self._add_lines(db, {new.id}, entries).get(new.id)
             asks.update(db, old, new, write.claim, last_line)

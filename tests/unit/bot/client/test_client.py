@@ -21,6 +21,9 @@ from aiohttp.test_utils import TestServer
 
 import answerback_client
 from answerback.cli.export import command
+from answerback.core.actions import Answer
+from answerback.core.person import Person
+from answerback.ports.surface import Actor
 from answerback.runtime.config import ServerSettings
 from answerback_client import (
     Ask,
@@ -447,4 +450,28 @@ async def test_an_export_saves_the_files_below_their_asks(
     assert '"end"' in capsys.readouterr().out
     [saved] = (tmp_path / "out").rglob("*.png")
     assert saved == tmp_path / "out" / ask.id / f"{sent['id']}-before.png"
+    assert saved.read_bytes() == PNG
+
+
+@pytest.mark.rule("FILE-17", "FILE-10")
+async def test_what_people_sent_is_fetched_and_exported_like_what_agents_send(
+    service: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running, ada = service.running.service, Person(surface="web", user_id="ada")
+    async with AsyncClient(service.url) as answerback:
+        form: Any = {"questions": [{"id": "why", "text": "Why?", "answer_type": "text"}]}
+        ask = await answerback.submit("ask_user", form, to="web")
+        file = await running.people_files.take("photo.png", PNG, ada)
+        await running.act(ask.id, Answer(value="See", files=(file,)), Actor(ada))
+        ask = await answerback.get(ask.id)
+        [sent] = ask.answer_files
+        assert (sent["name"], sent["question_id"], sent["id"]) == ("photo.png", "why", file.id)
+        assert await answerback.file(file.id) == PNG
+    config = tmp_path / "answerback.toml"
+    config.write_text("")
+    await asyncio.to_thread(
+        partial(command, files=tmp_path / "out", url=service.url, config=config)
+    )
+    capsys.readouterr()
+    [saved] = (tmp_path / "out").rglob("*.png")
     assert saved.read_bytes() == PNG

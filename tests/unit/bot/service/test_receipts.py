@@ -26,6 +26,7 @@ from answerback.service.submission_request import Routes
 from answerback_receipts.checks import check, check_store
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.receipt_support import APPROVAL, SERVICE_ID, Signed
+from tests.unit.picture_samples import PNG
 
 OPTIONS = ["staging", "production"]
 FORM = [
@@ -391,3 +392,19 @@ async def test_a_receipt_says_who_confirmed(store: Store) -> None:
     assert vote["by"] == {"surface": "chat", "user_id": "U2", "known": None, "via": None}
     result = check(body, signed.keys).proves
     assert any(line.startswith("It was confirmed, by U2 on chat, at ") for line in result)
+
+
+@pytest.mark.rule("FILE-17")
+async def test_a_receipt_has_a_digest_of_what_came_with_an_answer(store: Store) -> None:
+    signed, by = Signed(store), actor().person
+    file = await signed.service.people_files.take("photo.png", PNG, by)
+    ask = await walk(signed, Reply(text="See", files=(file,)))
+    body = await signed.receipt(ask)
+    assert check(body, signed.keys).faults == []
+    digests: Any = body["receipt"]["payload"]["answer_files"]
+    [digest] = digests
+    sent = {"question": None, "sha256": file.sha256, "name": "photo.png"}
+    assert texts(body)[str(digest)] == sent
+    assert any("With an answer came the file" in each for each in check(body, signed.keys).proves)
+    await signed.service.erase(ask.id)
+    assert "photo.png" not in json.dumps(await signed.receipt(ask))

@@ -1,0 +1,123 @@
+"""Files are attached on the page by choosing, dropping and pasting, and stay attached until they are sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.ports.files import CHUNK
+from tests.browser.conftest import settled, show_other_ways, tab
+from tests.browser.site import Site
+from tests.browser.test_forms import UNTIL_DRAFTS
+from tests.unit.adapters.web.examples import TEXT
+from tests.unit.picture_samples import PNG
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.rule("FILE-16"),
+]
+LABELS = Labels()
+CHOOSE = "#files [type=file]"
+ROWS = "#files li"
+MOVE = """([event, name, bytes]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([new Uint8Array(bytes)], name, { type: "image/png" }));
+  const options = { bubbles: true, cancelable: true, [event === "paste" ? "clipboardData" : "dataTransfer"]: files };
+  document.querySelector("main").dispatchEvent(new (event === "paste" ? ClipboardEvent : DragEvent)(event, options));
+}"""
+"""Drops or pastes a file."""
+
+
+def file(name: str, data: bytes = PNG) -> Any:
+    return {"name": name, "mimeType": "image/png", "buffer": data}
+
+
+def names(ask: Ask) -> list[str]:
+    return [each.name for given in ask.walk.answers for each in given.files]
+
+
+async def answer(page: Page) -> None:
+    await settled(page)
+    await page.get_by_role("button", name="Answer", exact=True).click()
+    await expect(page.locator(".ended")).to_be_visible()
+
+
+async def test_files_are_chosen_dropped_and_pasted_and_taken_away_again(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.locator(CHOOSE).set_input_files(
+            [file("a.png"), file("long.bin", bytes(CHUNK + 9))]
+        )
+        await expect(page.locator("#files [name=file]")).to_have_count(2)
+        await page.evaluate(MOVE, ["drop", "dropped.png", [*PNG]])
+        await page.evaluate(MOVE, ["paste", "pasted.png", [*PNG]])
+        await expect(page.locator("#files [name=file]")).to_have_count(4)
+        await expect(page.locator(ROWS).nth(1)).to_contain_text("262.2 kB")
+        await page.get_by_role("button", name=f"{LABELS.remove}: a.png").click()
+        await expect(page.locator(ROWS)).to_have_count(3)
+        await answer(page)
+        await expect(page.get_by_role("img", name="dropped.png")).to_be_visible()
+    assert names(await web_site.stored(ask)) == ["long.bin", "dropped.png", "pasted.png"]
+
+
+async def test_an_answer_waits_until_its_files_have_arrived(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.locator(CHOOSE).set_input_files(file("large.bin", bytes(5 * CHUNK)))
+        await answer(page)
+    assert names(await web_site.stored(ask)) == ["large.bin"]
+
+
+async def test_what_is_attached_survives_a_reload_and_a_refusal(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask({"id": "b", "text": "Ship it?", "answer_type": "boolean"})
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.locator(CHOOSE).set_input_files(file("a.png"))
+        await expect(page.locator("#files [name=file]")).to_have_count(1)
+        await page.evaluate(UNTIL_DRAFTS, 1)
+        await page.reload()
+        await expect(page.locator(ROWS)).to_contain_text("a.png")
+        await settled(page)
+        await page.get_by_role("button", name="Yes", exact=True).click()
+        await expect(page.locator("#files .error")).to_contain_text("Files cannot go with this")
+        await expect(page.locator(ROWS)).to_contain_text("a.png")
+        await settled(page)
+        await show_other_ways(page)
+        await page.locator("#replying > summary").click()
+        await page.locator("#reply").fill("See the picture")
+        await page.locator("#reply-sheet button").click()
+        await expect(page.get_by_role("img", name="a.png")).to_be_visible()
+    assert [each.name for each in (await web_site.stored(ask)).walk.reply_files] == ["a.png"]
+
+
+async def test_a_file_that_is_too_large_is_refused_at_once_and_the_answer_stays(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.locator("#text").fill("a long thought")
+        await page.evaluate("document.getElementById('files').dataset.most = 10")
+        await page.locator(CHOOSE).set_input_files(file("huge.png"))
+        await expect(page.locator("#files .error")).to_contain_text("huge.png is too large")
+        await page.evaluate("document.getElementById('files').dataset.most = 10000")
+        await page.locator(CHOOSE).set_input_files(
+            file("photo.heic", b"\0\0\0\x18ftypheic\0\0\0\0")
+        )
+        await expect(page.locator("#files .error")).to_contain_text("as JPEG or PNG")
+        await expect(page.locator("#text")).to_have_value("a long thought")
+        await expect(page.locator(ROWS)).to_have_count(0)
