@@ -20,6 +20,7 @@ from answerback.core.markdown import Span, parse
 _MARK: Final = "\ue000"
 """Stands, with a number, for a reference while a text is read. A private character has no meaning in Markdown."""
 _MARKED: Final = re.compile(f"{_MARK}(\\d+){_MARK}")
+_SIDE_BY_SIDE: Final = re.compile(f"({_MARK}(\\d+){_MARK})[ \\t]+(?={_MARK}(\\d+){_MARK})")
 
 
 def question_in_words(
@@ -73,7 +74,15 @@ def pictures_in_words(source: str, files: Iterable[AttachedFile], labels: Labels
                 for part in split_at_pictures((Span(reference),), files):
                     if not isinstance(part, Span):
                         texts[int(match[1])] = _words(*part, numbers, labels)
-    return _MARKED.sub(lambda match: texts.get(int(match[1]), references[int(match[1])]), marked)
+
+    def with_dot(match: re.Match[str]) -> str:
+        are_both = int(match[2]) in texts and int(match[3]) in texts
+        return f"{match[1]} · " if are_both else match[0]
+
+    return _MARKED.sub(
+        lambda match: texts.get(int(match[1]), references[int(match[1])]),
+        _SIDE_BY_SIDE.sub(with_dot, marked),
+    )
 
 
 def _is_only_a_picture(source: str, files: Iterable[AttachedFile]) -> bool:

@@ -33,6 +33,11 @@ FILES = [
         ("![x](file:new%20page.png)", "Picture 2: x"),
         ("a ![b](file:old.png) c\n\n> ![d](file:old.png)", "a Picture 1: b c\n\n> Picture 1: d"),
         ("- ![b](file:old.png)\n- x", "- Picture 1: b\n- x"),
+        (
+            "![a](file:old.png)  ![b](file:old.png) ![c](file:old.png)",
+            "Picture 1: a · Picture 1: b · Picture 1: c",
+        ),
+        ("`![a](file:old.png)  ![b](file:old.png)`", "`![a](file:old.png)  ![b](file:old.png)`"),
         ("![b](file:other.png)", "![b](file:other.png)"),
         ("![b](file:times.csv)", "![b](file:times.csv)"),
         ("`![b](file:old.png)`", "`![b](file:old.png)`"),
