@@ -1,4 +1,4 @@
-// TypeScript with plain fetch and nothing to install: submit a tool call, wait for people, and act for a person.
+// TypeScript with plain fetch and nothing to install: submit a tool call with files, wait for people, and act for a person.
 import process from "node:process";
 
 const url = process.env.ANSWERBACK_URL ?? "http://127.0.0.1:8420";
@@ -30,6 +30,12 @@ export function submit(name: string, args: object, key: string, more: object = {
   return call("POST", "/v1/asks", { "Idempotency-Key": key }, body);
 }
 
+/** Uploads a file: what it returns goes into `files` of `more` within an hour, and Markdown shows a picture as ![…](file:NAME). */
+export async function upload(name: string, bytes: Uint8Array, alt?: string): Promise<{ id: string; alt?: string }> {
+  const { id } = await call("POST", `/v1/files?name=${encodeURIComponent(name)}`, {}, bytes);
+  return { id, alt };
+}
+
 /** Waits until the ask has ended; any process can, by its id. */
 export async function wait(id: string): Promise<Ask> {
   let ask: Ask;
@@ -44,13 +50,14 @@ async function call(
   method: string,
   path: string,
   headers: Record<string, string>,
-  body?: object,
+  body?: object | Uint8Array,
   token = process.env.ANSWERBACK_TOKEN,
 ): Promise<Ask> {
+  const isFile = body instanceof Uint8Array;
   const request = new Request(url + path, {
     method,
-    headers: { ...headers, "Content-Type": "application/json" },
-    body: body && JSON.stringify(body),
+    headers: { ...headers, "Content-Type": isFile ? "application/octet-stream" : "application/json" },
+    body: isFile ? new Blob([body as BlobPart]) : body && JSON.stringify(body),
   });
   if (token) request.headers.set("Authorization", `Bearer ${token}`);
   for (const until = Date.now() + 600_000; ; ) {

@@ -24,6 +24,9 @@ _BACKENDS = (f"{_MCP_TESTS}/test_mcp_backends.py",)
 _TASKS = (f"{_MCP_TESTS}/test_mcp_tasks.py",)
 _LATE = tuple(f"{_UNIT}/api/test_{name}.py" for name in ("late_answers", "concurrent_late_answers"))
 _RELAY = (f"{_MCP_TESTS}/test_stdio_relay.py",)
+_GATE = "bot/answerback_agents/mcp_proxy"
+_EDITED_CALLS = (f"{_UNIT}/agents/mcp_proxy/test_mcp_proxy_edits.py",)
+_FOLDER = (f"{_UNIT}/agents/pipe/test_folder_pictures.py",)
 _LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
 
 AGENTS = (
@@ -204,5 +207,58 @@ AGENTS = (
             ("gateway", "and self._rounds.updates_task(message):", "and True:"),
             ("messages", "again, vendor_meta(request), state]", "again, state]"),
         )
+    ),
+    # The gateway: a call that people have changed stays changed, and fits the tool's schema.
+    *(
+        Mutant(file, line, mutant, _EDITED_CALLS)
+        for file, line, mutant in (
+            (f"{_GATE}/gateway.py", "if opened.edited is not None:", "if False:"),
+            (
+                f"{_GATE}/gateway.py",
+                "        if verdict.decision is Decision.DENY:",
+                "        if False:",
+            ),
+            (
+                "bot/answerback/dialects/approvals/mcp_proxy.py",
+                "schema=call.at(_SCHEMA).value",
+                "schema=None",
+            ),
+        )
+    ),
+    # A picture of the session's folder: nothing hidden, nothing elsewhere, no other kind of file.
+    *(
+        Mutant("bot/answerback_agents/pipe/folder_pictures.py", line, mutant, _FOLDER)
+        for line, mutant in (
+            ("(root / named).resolve(strict=True).relative_to(root)", "Path(named)"),
+            ("parts = (*PurePosixPath(named).parts, *relative.parts)", "parts = relative.parts"),
+            (
+                "parts = (*PurePosixPath(named).parts, *relative.parts)",
+                "parts = PurePosixPath(named).parts",
+            ),
+            ("os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC", "os.O_RDONLY | os.O_CLOEXEC"),
+            ("not stat.S_ISREG(status.st_mode) or", "False or"),
+            ("<= MAX_FILE and is_picture(data)", "<= MAX_FILE and True"),
+            ("[: _MAX_FILES - len(taken)]", "[:]"),
+            ("and len(data) <= room", "and True"),
+        )
+    ),
+    Mutant(
+        f"{_SERVICE}/submit.py",
+        "if isinstance(planned, Plan) and planned.is_open_to_anyone:",
+        "if False:",
+        (f"{_MCP_TESTS}/test_files_mcp.py",),
+    ),
+    Mutant(
+        "bot/answerback_hosts/claude/answers.py",
+        "if is_question and has_folder",
+        "if has_folder",
+        (f"{_UNIT}/hooks/test_hook_pictures.py",),
+    ),
+    # Droid: of two plans in one call, neither can be changed.
+    Mutant(
+        "bot/answerback_hosts/droid/approval.py",
+        "return len({str(each.value) for each in plans}) == 1",
+        "return bool(plans)",
+        (f"{_UNIT}/api/test_droid_plans.py",),
     ),
 )

@@ -13,6 +13,7 @@ from answerback_client import AsyncClient
 from tests.meta.project import RECIPES
 from tests.recipes.children import child
 from tests.recipes.conftest import Person, Served, serving
+from tests.unit.picture_samples import PNG
 
 _PACKAGE: Final = '{"type": "module"}'
 OPTIONS: Final = (
@@ -60,6 +61,23 @@ async def test_plain_fetch_submits_waits_and_acts_once(
     assert got["ended"]["tool_result"]["structured"]["hookSpecificOutput"]["decision"] == decision
     assert got["repeated"]["tool_result"] == got["acted"]["tool_result"]
     assert "questions" in got["refused"]
+
+
+@pytest.mark.rule("FILE-4")
+async def test_plain_fetch_uploads_a_picture_that_a_question_shows(
+    compiled: Path, served: Served, person: Person, tmp_path: Path
+) -> None:
+    (tmp_path / "plot").write_bytes(PNG)
+    running = asyncio.create_task(
+        run_driver(compiled, served, "drive_files.mjs", str(tmp_path / "plot"))
+    )
+    await person.answers(True)
+    [file] = (await running)["files"]
+    assert (file["name"], file["media_type"], file["alt"]) == (
+        "plot & more.png",
+        "image/png",
+        "A plot",
+    )
 
 
 async def test_the_recipe_as_a_program_leads_to_a_first_answer(

@@ -15,6 +15,9 @@ from answerback_agents.pipe.host_answers import (
 from answerback_agents.pipe.json_rpc import as_object
 from answerback_hosts.claude.found_plan import FOUND_PLAN, find_plan
 
+_ASKS: Final = ("PreToolUse", "AskUserQuestion")
+"""The event and the tool of a question; all other events with a tool's input are about what the tool may do."""
+
 
 def _denial(event: Json, reason: str) -> Json | None:
     match event:
@@ -54,16 +57,9 @@ def _found(event: Json) -> Json | None:
 
 
 def _question(event: Json) -> str | None:
-    match event:
-        case {
-            "hook_event_name": "PreToolUse",
-            "tool_name": "AskUserQuestion",
-            "tool_input": dict(),
-            "cwd": str(),
-        }:
-            return "tool_input"
-        case _:
-            return None
+    is_question = (event.get("hook_event_name"), event.get("tool_name")) == _ASKS
+    has_folder = isinstance(event.get("tool_input"), dict) and isinstance(event.get("cwd"), str)
+    return "tool_input" if is_question and has_folder else None
 
 
 ANSWERS: Final = HostAnswers(_denial, _decides, found=_found, question=_question)

@@ -136,6 +136,17 @@ def test_nothing_else_is_read(folder: Path, attack: str) -> None:
     assert found(folder, f"![Look](<{path}>) ![Look]({path})") == []
 
 
+def test_a_pipe_that_holds_a_picture_is_not_read(folder: Path) -> None:
+    os.mkfifo(folder / "x.png")
+    pipe = os.open(folder / "x.png", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(pipe, PNG)
+        assert found(folder, "![x](x.png)") == []
+        assert os.read(pipe, len(PNG)) == PNG
+    finally:
+        os.close(pipe)
+
+
 def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
     (folder / "latest.png").symlink_to("shots/before.png")
     (folder / "here").symlink_to("shots")
