@@ -45,11 +45,8 @@ from answerback_client.models import (
     StaleError,
     StillOpenError,
 )
-from answerback_client.retries import Retries
+from answerback_client.retries import CALL_TIMEOUT, LONG_POLL, Retries
 
-_LONG_POLL: Final = 60.0
-"""Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
-_LONG_POLL_GRACE: Final = 15.0
 _ACKNOWLEDGE_TIMEOUT: Final = 5.0
 """Seconds for which an outcome is held back to acknowledge it."""
 PATIENCE: Final = 600.0
@@ -210,7 +207,7 @@ class AsyncClient:
         path = _path(ask_id)
         while until is None or time.monotonic() < until:
             left = None if until is None else until - time.monotonic()
-            poll = _LONG_POLL if left is None else min(_LONG_POLL, math.ceil(left))
+            poll = LONG_POLL if left is None else min(LONG_POLL, math.ceil(left))
             prefer = {"Prefer": f"wait={poll:.0f}, acknowledge"}
             try:
                 async with asyncio.timeout(left):
@@ -383,7 +380,7 @@ class AsyncClient:
     ) -> bytes:
         headers = {"Prefer": "acknowledge", **headers}
         async with self._connection.request(
-            method, path, body=body, headers=headers, timeout=_LONG_POLL + _LONG_POLL_GRACE
+            method, path, body=body, headers=headers, timeout=CALL_TIMEOUT
         ) as response:
             raw = await response.read()
         outcomes = response.headers.get("Answerback-Outcomes")

@@ -29,13 +29,9 @@ from answerback_client.errors import (
     parse_body,
     reason_of,
 )
-from answerback_client.retries import Retries
+from answerback_client.retries import CALL_TIMEOUT, Retries
 from answerback_client.token_proof import MAX_PROOF, TokenChallenge, is_unknown
 
-LONG_POLL: Final = 60
-"""Seconds that one long poll lasts."""
-CALL_TIMEOUT: Final = LONG_POLL + 15.0
-"""Seconds after which a single try fails."""
 SUBMIT_PATIENCE: Final = 60.0
 """Seconds for which calls are retried until the service has accepted the ask: an upgrade takes half a minute."""
 ANSWER_PATIENCE: Final = 900.0

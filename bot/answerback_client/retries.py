@@ -1,4 +1,4 @@
-"""When a call to a service that is down is tried again: with the standard library only."""
+"""Lengths of calls, and the pauses after which one to a service that is down is tried again: standard library only."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Final
 
 from answerback_client.errors import ClientError, TooManyAsksError, UnreachableError, UnsentError
 
+LONG_POLL: Final = 60
+"""Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
+CALL_TIMEOUT: Final = LONG_POLL + 15.0
+"""Seconds after which a single try fails."""
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 10.0
 

@@ -15,8 +15,6 @@ from answerback_agents.pipe.json_rpc import Json, as_object, without_nulls
 from answerback_base.strict_json import dump_as_written
 from answerback_client.blocking_connection import (
     ANSWER_PATIENCE,
-    CALL_TIMEOUT,
-    LONG_POLL,
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
     BlockingConnection,
@@ -28,6 +26,7 @@ from answerback_client.errors import (
     TooManyAsksError,
     UnreachableError,
 )
+from answerback_client.retries import CALL_TIMEOUT, LONG_POLL
 
 _STATUSES: Final = (
     *("open", "answered", "cancelled", "turn_ended", "expired", "withdrawn", "failed"),

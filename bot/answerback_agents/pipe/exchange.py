@@ -21,8 +21,6 @@ from answerback_agents.pipe.json_rpc import without_nulls
 from answerback_base.strict_json import dump_as_written
 from answerback_client.blocking_connection import (
     ANSWER_PATIENCE,
-    CALL_TIMEOUT,
-    LONG_POLL,
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
     BlockingConnection,
@@ -30,6 +28,7 @@ from answerback_client.blocking_connection import (
     why_unasked,
 )
 from answerback_client.errors import Json, RefusedError, UnreachableError
+from answerback_client.retries import CALL_TIMEOUT, LONG_POLL
 
 if TYPE_CHECKING:
     from answerback_agents.pipe.folder_pictures import FolderPictures
