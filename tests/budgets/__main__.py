@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from typing import Any
 
@@ -33,8 +34,12 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["calls"]:
-        for name, times in measure.measured("calls", None, sys.argv[2]).items():
+    parser = argparse.ArgumentParser(prog="python -m tests.budgets", description=__doc__)
+    commands = parser.add_subparsers(dest="command")
+    commands.add_parser("calls", help="list the calls of a journey").add_argument("journey")
+    options = parser.parse_args()
+    if options.command == "calls":
+        for name, times in measure.measured("calls", None, options.journey).items():
             sys.stdout.write(f"{times:5} {name}\n")
     else:
         main()
