@@ -38,7 +38,7 @@ class People:
         result: Json = await self.ask("droid.ask_user", params, params["toolCallId"], denied)
         if "reply" in result:
             self.said.append(result["reply"])
-        return {key: result[key] for key in denied}
+        return {key: result[key] for key in denied if key in result}
 
     async def ask(self, name: str, params: Json, call_id: str, denied: Json) -> Any:
         try:
