@@ -12,6 +12,7 @@ from answerback.core.ask import Ask, ToolResult
 from answerback.core.clarification import CLARIFY
 from answerback.core.errors import InvalidCallError, ProblemError
 from answerback.dialects.registry import render_refusal
+from answerback.ports.files import read_whole
 from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.service.agent_requests import Callers
@@ -116,6 +117,10 @@ class AskBackend:
         except ProblemError as error:
             raise AskRefusedError(f"{error.title}. {error.detail or ''}") from error
         return self._report(submitted.ask)
+
+    async def read_file(self, file_id: str) -> bytes:
+        """Return the bytes of a file that an ask of the agent names; empty if it was deleted meanwhile."""
+        return await read_whole(self.service.files, file_id)
 
     async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """Return the current ask, or None if the agent has none with this id.

@@ -6,6 +6,7 @@ It has no transport: `answerback.mcp.endpoint` mounts it. `answerback.mcp.stdio_
 from __future__ import annotations
 
 import asyncio
+import base64
 import logging
 import math
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -19,6 +20,7 @@ from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    ImageContent,
     ListToolsResult,
     PaginatedRequestParams,
 )
@@ -31,6 +33,7 @@ from answerback.core.errors import (
     StoreError,
     UnreadableRowError,
 )
+from answerback.core.picture_header import PICTURE_TYPES
 from answerback.dialects import ask_user_question
 from answerback.dialects.ask_user_question import Limits
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
@@ -41,6 +44,7 @@ from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError, AskTool
 from answerback.mcp.tasks import BackendFactory, Context
 from answerback.mcp.tool_results import (
     error_result,
+    files_of,
     result_for_ask,
     result_from_dialect,
     text_result,
@@ -69,6 +73,10 @@ _INSTRUCTIONS: Final = (
     f"Asking waits a while for the answer; if the result is pending, get the answer with {tools.WAIT}."
 )
 _NOTHING_NEW: Final = "There are no new answers. Open questions stay open."
+_MAX_IMAGE: Final = 1_000_000
+"""Bytes of a picture that stands in a result; a larger one is only named."""
+_MAX_IMAGES: Final = 4_000_000
+"""Bytes of all pictures in a result."""
 _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 
 _REQUEST_CANCELLED: Final = -32800
@@ -219,7 +227,7 @@ class _Calls:
         return (
             error_result(f"There is no ask with the id {ask_id[:100]}.")
             if ask is None
-            else result_for_ask(ask)
+            else await _result(backend, ask)
         )
 
     async def _ask(
@@ -260,7 +268,7 @@ class _Calls:
             ask = await self._wait(ctx, backend, ask, 0.0 if as_task else seconds)
             if as_task and ask["status"] == Status.OPEN:
                 return tasks.task_created_result(ask)
-        return result_for_ask(ask)
+        return await _result(backend, ask)
 
     async def _wait(
         self, ctx: Context, backend: AskBackend, ask: AskJson, seconds: float
@@ -355,6 +363,20 @@ async def _check_answers(
     answers: list[JsonValue] = [_answer(ask) for ask in late.answers]
     structured: JsonValue = {"answers": answers, "next": late.next}
     return text_result("\n\n".join(messages) or _NOTHING_NEW, structured)
+
+
+async def _result(backend: AskBackend, ask: AskJson) -> CallToolResult:
+    """Return the result of a call, with the pictures that people sent as images, as far as they are small."""
+    result, left = result_for_ask(ask), _MAX_IMAGES
+    for file in files_of(ask) if ask["status"] != Status.OPEN else ():
+        size, media_type = file["bytes"], str(file["media_type"])
+        if not isinstance(size, int) or size > min(_MAX_IMAGE, left):
+            continue
+        if media_type in PICTURE_TYPES and (data := await backend.read_file(str(file["id"]))):
+            encoded = base64.b64encode(data).decode()
+            result.content.append(ImageContent(data=encoded, mime_type=media_type))
+            left -= size
+    return result
 
 
 def _message(answer: AskJson) -> str:

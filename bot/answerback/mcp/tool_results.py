@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Status, ToolResult
 from answerback.mcp import tools
 from answerback.mcp.backend import AskJson
+from answerback.service.late_answer_text import describe_sent_file
 
 
 def result_for_ask(ask: AskJson) -> CallToolResult:
@@ -21,7 +22,17 @@ def result_for_ask(ask: AskJson) -> CallToolResult:
             "The user ended the turn. Stop here: do not call any more tools, and wait for the user."
         )
         return text_result(text, {"end_turn": True, "ask_id": ask["id"]})
-    return result_from_dialect(ToolResult.model_validate(ask["tool_result"]))
+    result = result_from_dialect(ToolResult.model_validate(ask["tool_result"]))
+    if sent := files_of(ask):
+        said = (describe_sent_file(str(each["name"]), str(each["id"])) for each in sent)
+        result.content.append(TextContent(text="\n".join(said)))
+    return result
+
+
+def files_of(ask: AskJson) -> list[dict[str, JsonValue]]:
+    """Return the files that people sent, as far as the agent may read them."""
+    sent = ask["answer_files"]
+    return [each for each in sent if isinstance(each, dict)] if isinstance(sent, list) else []
 
 
 def waiting_message(ask: AskJson) -> str:

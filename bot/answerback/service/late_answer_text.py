@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, headline_of
 from answerback.core.labels import ENGLISH
-from answerback.core.secrecy import is_unconfirmed, without_unconfirmed
+from answerback.core.secrecy import is_unconfirmed, readable_files, without_unconfirmed
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
@@ -41,13 +41,25 @@ def describe_late_answer(ask: Ask) -> str:
     return f"The answer to {asked}:\n{_answer(ask)}"
 
 
+def describe_sent_file(name: str, file_id: str) -> str:
+    """Return a line for the model about a file that came with an answer."""
+    return f'The user sent the file "{name}": GET /v1/files/{file_id} returns it.'
+
+
+def _with_files(ask: Ask, text: str) -> str:
+    if not ask.walk.file_ids:
+        return text
+    sent = [each.file for each in readable_files(ask)]
+    return "\n".join([text, *(describe_sent_file(each.name, each.id) for each in sent)])
+
+
 def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
     """The ask as JSON, with its description as ``message``; or what a person has told the agent to try again."""
     body = ask_json(ask)
     if (again := body["tried_again"]) is not None:
         retry = cast("JsonObject", again)
         return {"kind": "retry", "ask_id": ask.id, "headline": body["headline"], **retry}
-    return {"kind": "outcome", **body, "message": describe_late_answer(ask)}
+    return {"kind": "outcome", **body, "message": _with_files(ask, describe_late_answer(ask))}
 
 
 def _questions(ask: Ask) -> str:

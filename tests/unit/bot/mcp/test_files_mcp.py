@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from answerback.core.actions import Answer, Reply
 from answerback.core.ask import Ask
 from answerback.mcp.stdio_relay import RelayOptions, build_relay
+from answerback.ports.person_key import operator
+from answerback.ports.surface import Actor
 from answerback.service.submission_request import Route
 from answerback_client.connection import ServiceConnection
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_mcp import client, relayed, text
-from tests.unit.picture_samples import PNG
+from tests.unit.picture_samples import GIF, PNG
 
 ROUTES = {
     "ops": Route(to="web", responders=("operator",)),
@@ -133,3 +136,46 @@ async def test_a_picture_that_the_service_refuses_leaves_the_rest(
         ask = await asked(mcp, service, context="![a](broken.png) ![b](shots/plot.png)")
     assert [each.name for each in ask.request.files] == ["shots-plot.png"]
     assert str(ask.form.questions[0].context).startswith("![a](broken.png) ![b (")
+
+
+@pytest.mark.rule("FILE-18")
+@pytest.mark.parametrize("way", [client, relayed], ids=["http", "stdio"])
+async def test_a_result_has_small_pictures_that_people_sent_and_names_the_other_files(
+    service: Served, way: Any
+) -> None:
+    running, ada = service.running.service, operator("web")
+    large = PNG + bytes(1_000_000)
+    async with way(service if way is client else service.url) as mcp:
+        call = {"question": "Why?", "answer_type": "text"}
+        calling = asyncio.create_task(mcp.call_tool("ask_user", call))
+        ask = await service.newest()
+        files = [
+            await running.people_files.take(name, data, ada)
+            for name, data in (("photo.png", PNG), ("notes.txt", b"x"), ("big.gif", GIF + large))
+        ]
+        big = await running.people_files.take("big.bin", large[4:], ada)
+        reply = Reply(text="See the photo", files=(*files, big))
+        await running.act(ask.id, reply, Actor(ada))
+        result = await calling
+    said, named, *images = result.content
+    assert "See the photo" in said.text
+    assert named.text.splitlines() == [
+        f'The user sent the file "{each.name}": GET /v1/files/{each.id} returns it.'
+        for each in (*files, big)
+    ]
+    assert [(each.type, each.mime_type, base64.b64decode(each.data)) for each in images] == [
+        ("image", "image/png", PNG), ("image", "image/gif", GIF),
+    ]  # fmt: skip
+
+
+@pytest.mark.rule("FILE-18")
+async def test_a_late_answer_names_its_files(service: Served) -> None:
+    running, ada = service.running.service, operator("web")
+    async with client(service) as mcp:
+        call = {"question": "Why?", "answer_type": "text", "mode": "async"}
+        await mcp.call_tool("ask_user", call)
+        ask = await service.newest()
+        file = await running.people_files.take("photo.png", PNG, ada)
+        await running.act(ask.id, Answer(value="See", files=(file,)), Actor(ada))
+        late = await mcp.call_tool("check_answers", {})
+    assert f"GET /v1/files/{file.id}" in text(late)
