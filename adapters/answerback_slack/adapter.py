@@ -119,7 +119,7 @@ class SlackSurface(ChatSurface):
                 on_restored=self._connection_restored,
             )
         else:
-            endpoint = HttpEndpoint(settings.secret, bolt.dispatch, now)
+            endpoint = HttpEndpoint(settings.secret, interactions.receive, bolt.dispatch, now)
             self.routes = [web.post(EVENTS_PATH, endpoint.handle)]
 
     async def start(self) -> None:

@@ -56,16 +56,19 @@ class HttpEndpoint:
     """The HTTP handler that receives Slack's requests.
 
     Args:
-        dispatch: handles a payload.
+        on_click: handles a click, with one module less on its way than `dispatch`.
+        dispatch: handles every other payload.
     """
 
     def __init__(
         self,
         secret: str,
+        on_click: PayloadCallback,
         dispatch: PayloadCallback,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._mac = hmac.new(secret.encode(), digestmod="sha256")
+        self._on_click = on_click
         self._dispatch = dispatch
         self._now = now
         self._seen: dict[str, float] = {}
@@ -130,7 +133,7 @@ class HttpEndpoint:
     async def _answer(self, content_type: str, body: bytes) -> web.Response:
         text = json_text_from_body(content_type, body)
         if (click := parse_click(text)) is not None:
-            return _response(*await self._dispatch(click))
+            return _response(*await self._on_click(click))
         payload = parse_payload(text) if text else command_form(content_type, body)
         if payload is None:
             return web.Response(status=400, text="the body is not a Slack payload")

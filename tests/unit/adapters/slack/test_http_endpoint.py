@@ -149,7 +149,7 @@ async def test_a_payload_that_cannot_be_read_affects_no_other(up: Rig) -> None:
 
 async def test_old_signatures_are_forgotten() -> None:
     now = [1_700_000_000.0]
-    front = HttpEndpoint("secret", _nothing, lambda: now[0])
+    front = HttpEndpoint("secret", _nothing, _nothing, lambda: now[0])
     for step in range(5):
         now[0] = 1_700_000_000 + step * 400
         stamp = str(int(now[0]))

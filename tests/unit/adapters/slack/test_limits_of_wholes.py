@@ -177,7 +177,7 @@ async def _unexpected(_payload: Mapping[str, Any]) -> Ack:
 @edge("SIGNATURE_SECONDS")
 def test_the_age_of_a_request() -> None:
     now = 1_700_000_000
-    front = HttpEndpoint("secret", _unexpected, now=lambda: float(now))
+    front = HttpEndpoint("secret", _unexpected, _unexpected, now=lambda: float(now))
     for age, refused in ((-301, True), (-300, False), (300, False), (301, True)):
         stamp = str(now - age)
         made = hmac.new(b"secret", b"v0:" + stamp.encode() + b":{}", hashlib.sha256).hexdigest()
@@ -188,7 +188,7 @@ def test_the_age_of_a_request() -> None:
 def test_a_signature_is_remembered_for_as_long_as_it_is_valid() -> None:
     """A signature from a clock that is five minutes ahead is valid for ten."""
     now = [1_700_000_000.0]
-    front = HttpEndpoint("secret", _unexpected, now=lambda: now[0])
+    front = HttpEndpoint("secret", _unexpected, _unexpected, now=lambda: now[0])
     front._seen |= {"first": now[0]}
     for later, kept in ((600, True), (601, False)):
         now[0] = 1_700_000_000.0 + later
