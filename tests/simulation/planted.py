@@ -125,8 +125,8 @@ PLANTED: Final = (
     Planted(
         "a click is acknowledged before it is committed",
         "answerback_slack.http_endpoint",
-        "return _response(*await self._dispatch(click))",
-        "__import__('asyncio').ensure_future(self._dispatch(click)); return _response(200, None)",
+        "return _response(*await self._on_click(click))",
+        "__import__('asyncio').ensure_future(self._on_click(click)); return _response(200, None)",
         "KEPT",
         ("kill at click",),
     ),
