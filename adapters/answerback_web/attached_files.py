@@ -15,6 +15,7 @@ from answerback.core.answer_files import takes_files
 from answerback.core.editing import AllowEdited
 from answerback.core.errors import ProblemError
 from answerback.core.files import MAX_FILE, AttachedFile, size_in_words
+from answerback.core.form import AnswerType, Question
 from answerback.core.intents import ResolvedAction
 from answerback.core.person import Person
 from answerback.core.view import Control, View
@@ -44,6 +45,8 @@ class AttachPart:
     """Where files are attached, and those that are already."""
 
     items: tuple[AttachedItem, ...]
+    in_more: bool
+    """True if files go with a message or a note alone: then they are attached where these are written, below "More"."""
     chunk: int = CHUNK
     most: int = MAX_FILE
 
@@ -59,18 +62,29 @@ def _item(value: str) -> AttachedItem:
     return AttachedItem(value, one_line(name), size_in_words(int(size)) if is_size else "")
 
 
-def attach_part(view: View, post: Post | None) -> AttachPart | None:
-    """Return where a page takes files; None where nothing takes any."""
+def attach_part(view: View, post: Post | None, *, notes_in_more: bool) -> AttachPart | None:
+    """Return where a page takes files; None where nothing takes any.
+
+    Args:
+        notes_in_more: true if a note is written below "More", as with a permission.
+    """
     prompt = view.prompt
     takes = {Control.REPLY, Control.OBJECT} & {*view.controls} or (
         prompt is not None and takes_files(prompt.question, own_words=prompt.question.other)
     )
     if view.outcome is not None or not takes:
         return None
+    in_more = prompt is None or not _is_written(prompt.question, notes_in_more)
     if post is not None:
-        return AttachPart(tuple(map(_item, post.all_values(FIELD))))
+        return AttachPart(tuple(map(_item, post.all_values(FIELD))), in_more)
     again = prompt.again.files if prompt is not None and prompt.again is not None else ()
-    return AttachPart(tuple(map(item_of, again)))
+    return AttachPart(tuple(map(item_of, again)), in_more)
+
+
+def _is_written(question: Question, notes_in_more: bool) -> bool:
+    """Return True if people write an answer to a question, or may add to it below its choices."""
+    is_text = question.other or question.answer_type is AnswerType.TEXT
+    return is_text or (question.notes and not notes_in_more)
 
 
 async def with_files(

@@ -222,6 +222,7 @@ def ask_page(
     if hidden:
         view = view_for_agent(ask, view)
     prompt, files = view.prompt, NO_FILES if hidden else page_files(ask, address)
+    part = prompt_part(prompt, labels, post, files) if prompt else None
     outcome, status = view.outcome, wording.ending_status(view)
     errors = tuple(
         Error(visible(each.message), _target(each.pointer, prompt, post)) for each in problems
@@ -242,7 +243,7 @@ def ask_page(
         mark=view.mark,
         progress=prompt.progress if prompt else None,
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
-        prompt=prompt_part(prompt, labels, post, files) if prompt else None,
+        prompt=part,
         review=view.is_review,
         summary=Summary(wording.summary_title(view, labels), wording.summary_text(view, labels))
         if prompt is None and outcome is None
@@ -285,7 +286,9 @@ def ask_page(
         grant=_grant(view, labels, post),
         files=files.render_rest() or None,
         edit=_edit(ask, view, labels, post) if view.editable is not None else None,
-        attach=attached_files.attach_part(view, post),
+        attach=attached_files.attach_part(
+            view, post, notes_in_more=part is not None and part.main is not None
+        ),
         reply_files=render_sent(ask.walk.reply_files, address) if ask.walk.reply_files else None,
     )
 

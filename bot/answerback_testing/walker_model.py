@@ -7,7 +7,7 @@ recursively, and in a form with a review every answer ever given is remembered.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
@@ -31,7 +31,7 @@ class NaiveAnswer(NamedTuple):
     value: JsonValue
     by_person: bool = True
     """True if a person gave it; Back and Edit skip the answers of machines."""
-    details: object = None
+    details: tuple[Any, ...] = ()
     """Whatever else belongs to the answer and has to stay with it."""
 
 
@@ -110,7 +110,9 @@ class NaiveWalk:
         is_open = self.phase() in {"question", "review"}
         return is_open and (self.review is not None or bool(self.before()))
 
-    def answer(self, value: JsonValue, by_person: bool = True, details: object = None) -> None:
+    def answer(
+        self, value: JsonValue, by_person: bool = True, details: tuple[Any, ...] = ()
+    ) -> None:
         """Answer the open question."""
         current = self.current()
         assert current is not None

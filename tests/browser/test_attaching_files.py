@@ -86,6 +86,7 @@ async def test_what_is_attached_survives_a_reload_and_a_refusal(
     ask = await web_site.ask({"id": "b", "text": "Ship it?", "answer_type": "boolean"})
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
+        await show_other_ways(page)
         await page.locator(CHOOSE).set_input_files(file("a.png"))
         await expect(page.locator("#files [name=file]")).to_have_count(1)
         await page.evaluate(UNTIL_DRAFTS, 1)
@@ -96,12 +97,23 @@ async def test_what_is_attached_survives_a_reload_and_a_refusal(
         await expect(page.locator("#files .error")).to_contain_text("Files cannot go with this")
         await expect(page.locator(ROWS)).to_contain_text("a.png")
         await settled(page)
-        await show_other_ways(page)
         await page.locator("#replying > summary").click()
         await page.locator("#reply").fill("See the picture")
         await page.locator("#reply-sheet button").click()
         await expect(page.get_by_role("img", name="a.png")).to_be_visible()
     assert [each.name for each in (await web_site.stored(ask)).walk.reply_files] == ["a.png"]
+
+
+async def test_what_is_dropped_on_a_question_that_is_only_clicked_goes_with_a_message(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask({"id": "b", "text": "Ship it?", "answer_type": "boolean"})
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await expect(page.locator("#files")).to_be_hidden()
+        await page.evaluate(MOVE, ["drop", "dropped.png", [*PNG]])
+        await expect(page.locator(ROWS)).to_be_visible()
 
 
 async def test_a_file_that_is_too_large_is_refused_at_once_and_the_answer_stays(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
@@ -13,6 +14,7 @@ from pydantic import JsonValue
 from answerback.core.actions import Answer, Back, Edit, EndTurn, Next, Other, Reply, Submit
 from answerback.core.ask import current_question
 from answerback.core.edited_call import EditedCall
+from answerback.core.files import DOWNLOAD, AttachedFile
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 from answerback.core.walker import OPEN_PHASES, GivenAnswer, Person, Refused, Source, Walk
 from answerback_base.strict_json import json_equal
@@ -104,6 +106,10 @@ class _Comparison:
         self._kinds = _USUAL
         self._reviewed: Walk | None = None
         """The review in which the last Edit began."""
+        self._sent: list[AttachedFile] = []
+        """All files so far, also those of actions that were refused."""
+        self._replied: tuple[tuple[AttachedFile, ...], Person | None] = ((), None)
+        """The files of the reply, and whose they are."""
 
     def run(self, rng: random.Random) -> str | None:
         """Apply random actions to both; return the first difference."""
@@ -149,16 +155,31 @@ class _Comparison:
             note = rng.choice([None, None, None, "note"])
             remember = rng.random() < 0.2
             return Answer(
-                value=value, remember=remember, note=note, edited=_EDITED if remember else None
+                value=value,
+                remember=remember,
+                note=note,
+                edited=_EDITED if remember else None,
+                files=self._files(rng),
             )
         if kind is Other:
             ticked = value if question.answer_type is AnswerType.MULTI_SELECT else None
-            return Other(text=rng.choice(["mine", "mine", "  "]), value=ticked)
+            text = rng.choice(["mine", "mine", "  "])
+            return Other(text=text, value=ticked, files=self._files(rng))
         if kind is Edit:
             return Edit(question_id=rng.choice([*(q.id for q in self._form.questions), "none"]))
         if kind is Reply:
-            return Reply(text=rng.choice([None, " ", "text", "\ud800"]))
+            said = rng.choice([None, " ", "text", "\ud800"])
+            return Reply(text=said, files=self._files(rng))
         return kind()
+
+    def _files(self, rng: random.Random) -> tuple[AttachedFile, ...]:
+        """Return the files of an action: mostly none, now and then a new one, or one that was sent before."""
+        if rng.random() < 0.7:
+            return ()
+        name = f"f{len(self._sent)}"
+        file = AttachedFile(id=name, name=name, media_type=DOWNLOAD, bytes=1, sha256="")
+        self._sent.append(file)
+        return (rng.choice(self._sent),) if rng.random() < 0.3 else (file,)
 
     def _predict(self, action: Any, source: Source, by: Person, at: float) -> str | None:
         """Apply an action to the model; return the code of the refusal if it is not possible."""
@@ -175,7 +196,7 @@ class _Comparison:
                 self._model.end("answered")
                 return None
             case Reply():
-                return self._predict_reply(action.text)
+                return self._predict_reply(action, by)
             case _:
                 self._model.end("turn_ended")
                 return None
@@ -193,13 +214,22 @@ class _Comparison:
             case _:
                 return None if self._model.edit(action.question_id) else "not_editable"
 
-    def _predict_reply(self, text: str | None) -> str | None:
+    def _predict_reply(self, action: Reply, by: Person) -> str | None:
+        text = action.text
         if not (text or "").strip() and self._form.reply_needs_text:
             return "reply_needs_text"
         if text == "\ud800":
             return "wrong_type"
+        if self._is_sent_with(action.files, self._model.given):
+            return "file_sent_twice"
+        self._replied = (action.files, by if action.files else None)
         self._model.end("cancelled", text if text and text.strip() else None)
         return None
+
+    def _is_sent_with(self, files: tuple[AttachedFile, ...], answered: Iterable[str]) -> bool:
+        """Return True if the answer to any of these questions has one of these files."""
+        given = (self._model.given[i] for i in answered)
+        return any(file in answer.details[-1] for answer in given for file in files)
 
     def _editable(self) -> str:
         by_people = [i for i, answer in self._in_order() if answer.by_person]
@@ -222,9 +252,16 @@ class _Comparison:
         note = action.note if isinstance(action, Answer) else None
         if refused := _wrong(question, action):
             return refused
+        others = [i for i in self._model.given if i != question.id]
+        takes_files = isinstance(action, Other) or question.notes or question.answer_type == "text"
+        if action.files and not takes_files:
+            return "takes_no_files"
+        if self._is_sent_with(action.files, others):
+            return "file_sent_twice"
         value = action.value if isinstance(action, Answer) else _own_text(question, action)
         edited = action.edited if isinstance(action, Answer) else None
-        details = (source, by, at, remember, note, isinstance(action, Other), edited)
+        own = isinstance(action, Other)
+        details = (source, by, at, remember, note, own, edited, action.files)
         self._model.answer(value, source is Source.HUMAN, details)
         return None
 
@@ -239,6 +276,11 @@ class _Comparison:
             return f"{asked} is asked, expected {expected}"
         if walk.reply != model.reply:
             return f"the reply is {walk.reply!r}"
+        if (walk.reply_files, walk.replied_by) != self._replied:
+            return f"{walk.reply_files} by {walk.replied_by} came with the reply, expected {self._replied}"
+        named = [file.id for answer in _kept(walk) for file in answer.files]
+        if {*walk.file_ids} != {*named, *(file.id for file in walk.reply_files)}:
+            return f"{walk.file_ids} are its files, expected {named}"
         if self._walker.can_go_back(self._form, walk) != model.can_go_back():
             return f"Back is possible: {model.can_go_back()} expected"
         if self._walker.has_next(self._form, walk) != (model.next_open() is not None):
@@ -263,6 +305,8 @@ class _Comparison:
             return f"resumed, it is {resumed}, expected {expected}"
         if resumed.editing is not None:
             return "resumed, it still edits"
+        if resumed.file_ids != self._walk.file_ids:
+            return f"resumed, {resumed.file_ids} are its files"
         return _other_answers(resumed, self._in_order()) or self._asked_again(resumed)
 
     def _asked_again(self, walk: Walk) -> str | None:
@@ -276,6 +320,12 @@ class _Comparison:
             action = Answer(value=_RIGHT[asked.answer_type][0])
             walk = self._walker.step(self._form, walk, action, source=Source.DEFAULT)
         return None
+
+
+def _kept(walk: Walk) -> list[GivenAnswer]:
+    """Return the answers that a walk has, and those that it may come back to."""
+    again = [walk.again] if walk.again else []
+    return [*walk.answers, *again, *walk.kept, *(walk.editing or [])]
 
 
 def _other_answers(walk: Walk, expected: list[tuple[str, NaiveAnswer]]) -> str | None:
@@ -314,5 +364,6 @@ def _same(answer: GivenAnswer | None, expected: NaiveAnswer | None) -> bool:
         answer.note,
         answer.other,
         answer.edited,
+        answer.files,
     )
     return details == expected.details and json_equal(answer.value, expected.value)

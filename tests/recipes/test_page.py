@@ -58,7 +58,10 @@ def test_a_link_above_each_recipe_leads_to_its_file() -> None:
 
 
 def test_every_recipe_is_run_by_a_test() -> None:
-    tests = "".join(file.read_text("utf-8") for file in Path(__file__).parent.rglob("*.py"))
+    """Those for the program of a host run with it, among the tests of hosts."""
+    here = Path(__file__).parent
+    files = (*here.rglob("*.py"), *(here.parent / "hosts").rglob("*.py"))
+    tests = "".join(file.read_text("utf-8") for file in files)
     unnamed = [
         name
         for _, name in _shown()

@@ -31,6 +31,7 @@ const attachments = (() => {
     remove.setAttribute("aria-label", `${set.dataset.remove}: ${name}`);
     item.append(label, " ", size, " ", remove);
     set.querySelector("ul").append(item);
+    set.closest("details")?.setAttribute("open", "");
     return item;
   }
 

@@ -250,7 +250,7 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     attach: str = "Attach files"
     attached: str = "Attached files"
     attach_hint: str = (
-        "Or drop or paste them here, up to 10 MB each. From pictures, place and device are removed."
+        "Or drop or paste them here, up to 10 MB each. Location and device data are removed from pictures."
     )
     attach_too_large: str = "{name} is too large: a file may have at most {most} MB."
     attach_failed: str = "{name} could not be sent. Attach it again."

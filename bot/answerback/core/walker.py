@@ -135,7 +135,7 @@ def resume(form: Form, walk: Walk) -> Walk:
         return walk
     given = {answer.question_id: answer for answer in walk.answers}
     moved = _advance_to_review(form, replace(walk, at=None, editing=None, moves_on=True), given)
-    return replace(moved, file_ids=walk.file_ids) if walk.file_ids else moved
+    return replace(moved, file_ids=walk.file_ids)
 
 
 def has_review(form: Form) -> bool:

@@ -33,10 +33,13 @@ async def test_a_parameter_that_a_call_does_not_have_is_refused(
     ("path", "text"),
     [
         ("/mcp?tool=question", 'tool is not a known field (did you mean "tools"?).'),
-        ("/mcp?limit=1", "limit is not a known field; the known ones are tools, wait, to."),
+        (
+            "/mcp?limit=1",
+            "limit is not a known field; the known ones are tools, wait, to, urgency.",
+        ),
         (
             "/hooks/claude?limit=1",
-            "limit is not a known field; the known ones are to, urgency, wait, poll.",
+            "limit is not a known field; the known ones are to, urgency, files, wait, poll.",
         ),
         ("/mcp?to=web&to=slack", "The parameter to is given twice."),
         ("/hooks/codex?to=web&to=web", "The parameter to is given twice."),
