@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Final
+
 import pytest
 
 from answerback.core.ask import Ask, Status
@@ -32,6 +35,34 @@ _REQUEST: dict[str, object] = {
     },
     "editable": (EditableCall(question_id="decision", arguments=_INPUT),),
 }
+_PLAN: Final = "# Plan\n\n1. Move the table\n2. Drop the old one"
+_SPEC: Final = Question(
+    id="decision",
+    text="Approve this plan?",
+    context=_PLAN,
+    answer_type=AnswerType.SELECT,
+    options=(ALLOW, DENY),
+    plan=True,
+)
+_ONLY_THE_PLAN: Final[dict[str, object]] = {
+    "name": "droid.request_permission",
+    "dialect": "approval",
+    "arguments": {
+        "toolUses": [
+            {
+                "toolUse": {"name": "ExitSpecMode", "input": {"plan": _PLAN, "title": "Move"}},
+                "confirmationType": "exit_spec_mode",
+                "details": {"type": "exit_spec_mode", "plan": _PLAN, "title": "Move"},
+            }
+        ],
+        "options": [
+            {"value": "proceed_once", "label": "Proceed"},
+            {"value": "cancel", "label": "No"},
+        ],
+    },
+    "editable": (EditableCall(question_id="decision", arguments=json.dumps({"plan": _PLAN})),),
+}
+"""A call whose host takes nothing but another plan."""
 
 
 class EditsContract:
@@ -63,6 +94,25 @@ class EditsContract:
         read = await read_normalized_text(bob, ada)
         assert 'command: "rm -rf build" → "rm -rf build/tmp"' in read
         assert "run rm -rf build/tmp" in read
+
+    @requires_capability(Capability.EDITS)
+    @pytest.mark.rule("EDIT-9", "EDIT-11")
+    async def test_a_person_approves_a_changed_plan_of_which_the_host_takes_nothing_else(
+        self, stage: Stage, ada: HasEdits
+    ) -> None:
+        form = Form(questions=(_SPEC,), decided_by_hand=True)
+        ask = await stage.harness.create_ask(
+            form, stage.place, (ada.user_id,), request=_ONLY_THE_PLAN
+        )
+        await ada.look_at(ask)
+        better = _PLAN.replace("Drop", "Keep")
+        await ada.edit_call(plan=better)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        edited = ask.walk.answers[0].edited
+        assert edited is not None
+        assert json.loads(edited.arguments) == {"plan": better}
+        await ada.look_at(ask)
+        assert "keep the old one" in await read_normalized_text(ada)
 
     @requires_capability(Capability.EDITS)
     @pytest.mark.rule("EDIT-9", "EDIT-3")

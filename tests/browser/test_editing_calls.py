@@ -54,9 +54,13 @@ async def editable(tmp_path: Path) -> AsyncIterator[Site]:
 
 async def asked(there: Site, tool: str = "Bash", call: str = CALL, **more: object) -> Ask:
     arguments = f'{{"tool_name": "{tool}", "tool_input": {call}}}'
+    return await submitted(there, "PermissionRequest", arguments, **more)
+
+
+async def submitted(there: Site, name: str, arguments: str, **more: object) -> Ask:
     body = Submission.model_validate(
         {
-            "name": "PermissionRequest",
+            "name": name,
             "dialect": "approval",
             "arguments": strict_json.load_with_numbers(arguments),
             "to": "ops",
@@ -186,10 +190,34 @@ async def test_all_arguments_can_be_edited_as_json(browser: Browser, editable: S
     assert (await edited(editable, ask)).arguments == '{"command": "make", "timeout": 1.50}'
 
 
+CLAUDE = {"tool_name": "ExitPlanMode", "tool_input": {"plan": PLAN}}
+_SPEC = {"plan": PLAN, "title": "Move to cents"}
+DROID = {
+    "toolUses": [
+        {
+            "toolUse": {"name": "ExitSpecMode", "input": _SPEC},
+            "confirmationType": "exit_spec_mode",
+            "details": {"type": "exit_spec_mode", **_SPEC},
+        }
+    ],
+    "options": [
+        {"value": "proceed_once", "label": "Approve, and ask about each edit"},
+        {"value": "cancel", "label": "Keep planning"},
+    ],
+}
+"""The plan of a host that takes nothing but another plan."""
+
+
+@pytest.mark.rule("EDIT-11")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("PermissionRequest", CLAUDE), ("droid.request_permission", DROID)],
+    ids=["Claude Code", "Droid"],
+)
 async def test_a_plan_is_edited_with_a_preview_and_the_record_has_the_difference(
-    browser: Browser, editable: Site
+    browser: Browser, editable: Site, name: str, arguments: dict[str, object]
 ) -> None:
-    ask = await asked(editable, "ExitPlanMode", json.dumps({"plan": PLAN}))
+    ask = await submitted(editable, name, json.dumps(arguments))
     async with tab(browser, **PHONE) as page:
         await open_editor(page, editable, ask)
         await page.locator(COMMAND).fill(PLAN.replace("10,000", "**1,000**"))

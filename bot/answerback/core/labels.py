@@ -249,7 +249,10 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     remove_row: str = "Remove row"
     attach: str = "Attach files"
     attached: str = "Attached files"
-    attach_hint: str = "Or drop or paste them here, up to 10 MB each. Location and device data are removed from pictures."
+    attach_hint: str = (
+        "Or drop or paste them here, up to 10 MB each. Location and device data are removed from "
+        "pictures."
+    )
     attach_too_large: str = "{name} is too large: a file may have at most {most} MB."
     attach_failed: str = "{name} could not be sent. Attach it again."
     """Followed by its number."""
