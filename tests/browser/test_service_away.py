@@ -47,6 +47,7 @@ async def pressed_while_away(browser: Browser, there: Site) -> AsyncIterator[Awa
         runners.append((await listen(there.surface.routes(), local=True, port=port))[0])
 
     async with tab(browser) as page:
+        await page.clock.install()
         await page.goto(there.page(ask).replace(there.url, url))
         await page.locator("#text").fill("typed")
         await settled(page)
@@ -57,6 +58,19 @@ async def pressed_while_away(browser: Browser, there: Site) -> AsyncIterator[Awa
         yield Away(page, ask, come_back)
     for each in runners[1:]:
         await each.cleanup()
+
+
+async def test_pressed_again_as_the_service_comes_back_nothing_else_is_sent_or_said(
+    browser: Browser, web_site: Site
+) -> None:
+    async with pressed_while_away(browser, web_site) as away:
+        await away.come_back()
+        await away.page.get_by_role("button", name="Answer").click()
+        await expect(away.page.locator("h1")).to_have_text("And then?")
+        await away.page.clock.fast_forward(RETURN)
+        for _ in range(2):  # longer than it would take to look whether the ask has moved on
+            await away.page.evaluate("channel.isThere(document.body.dataset.proof)")
+        await expect(away.page.locator("#live")).to_be_empty()
 
 
 async def test_it_is_sent_once_when_the_service_is_back(browser: Browser, web_site: Site) -> None:

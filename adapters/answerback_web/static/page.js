@@ -14,6 +14,7 @@
   let sending = false;
   let connecting = false;
   let waiting = null; // the form and its button that will be sent once the service is back
+  let nextTry = 0; // the timer of that
   let fetchedAt = 0; // when the page was last fetched: a busy inbox is fetched at most once a second
 
   const { canProve } = channel;
@@ -489,6 +490,7 @@
   // Sends a form and shows the page that answers it; while the service is away, what was entered stays on the page.
   async function send(current, button) {
     sending = true;
+    if (waiting?.current === current) waiting = null; // pressed again: this is sent in its place
     if (!(await attachments.arrived())) {
       sending = false;
       return;
@@ -533,7 +535,6 @@
   // Keeps a form on the page until the service is back. It is then sent only if the ask has not moved on since: its
   // revision is compared here, and once more by the service, which also counts a form that comes twice only once.
   function sendLater(current, button) {
-    const isFirst = !waiting;
     waiting = { current, button };
     for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
     const cancel = document.createElement("button");
@@ -544,7 +545,12 @@
       document.getElementById("live").replaceChildren();
     });
     tell(document.body.dataset.unreachable, cancel);
-    if (isFirst) setTimeout(sendWaiting, 2000);
+    tryAgain();
+  }
+
+  function tryAgain() {
+    clearTimeout(nextTry);
+    nextTry = setTimeout(sendWaiting, 2000);
   }
 
   async function sendWaiting() {
@@ -553,7 +559,7 @@
     if (!waiting) return;
     const { current, button } = waiting;
     if (isCurrent === null) {
-      setTimeout(sendWaiting, 2000);
+      tryAgain();
       return;
     }
     waiting = null;
