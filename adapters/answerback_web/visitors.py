@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, TypeAlias
 
 from aiohttp import web
+from markupsafe import Markup
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolder, KeyHolderSource, holder_of
-from answerback_web import responses
+from answerback_web import render, responses
 from answerback_web.page_access import LinkTarget, PageLinks
 from answerback_web.posts import Post
 from answerback_web.proxy_identity import TrustedProxies
@@ -174,6 +175,27 @@ class VisitorPages:
     ) -> Post | web.Response:
         signed_in = visitor.holder is None
         return await self._site.read_post(request, root="../../", home=home, signed_in=signed_in)
+
+    def _extension_page(
+        self,
+        visitor: Visitor,
+        heading: str,
+        content: Markup,
+        *,
+        error: str | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        """Return a page of an extension, one level below the visitor's inbox."""
+        body = self._site.render_template(
+            "extension",
+            root="../../",
+            home=self._home(visitor),
+            you=render.visitor_line(visitor.person, self._site.labels),
+            error=error,
+            heading=heading,
+            content=content,
+        )
+        return responses.page_response(body, status)
 
     def _home(self, visitor: Visitor) -> str:
         return f"../../inbox/{self._visitors.inbox_name(visitor)}"

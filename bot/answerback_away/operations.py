@@ -228,6 +228,7 @@ _UNCHANGED: Final = ResponseSpec(
     "It cannot be so, or the caller does not say for whom: nothing was changed."
 )
 _OTHER: Final = ResponseSpec("The key is another person's, or the caller is an agent.")
+_REFUSALS: Final = {403: _OTHER, 404: NOT_FOUND, 422: _UNCHANGED}
 
 OPERATIONS: Final = (
     get(
@@ -235,12 +236,7 @@ OPERATIONS: Final = (
         "/v1/away",
         "Get until when a person is away, and when they are told of what waits",
         read_away,
-        {
-            200: ResponseSpec("What the person has said.", AwayBody),
-            403: _OTHER,
-            404: NOT_FOUND,
-            422: _UNCHANGED,
-        },
+        {200: ResponseSpec("What the person has said.", AwayBody), **_REFUSALS},
         roles=SURFACE_ONLY,
         query=PersonQuery,
         description=_FOR_WHOM,
@@ -251,12 +247,7 @@ OPERATIONS: Final = (
         "/v1/away",
         "Say until when a person is away and who stands in, or their hours",
         leave,
-        {
-            200: ResponseSpec("What holds now.", AwayBody),
-            403: _OTHER,
-            404: NOT_FOUND,
-            422: _UNCHANGED,
-        },
+        {200: ResponseSpec("What holds now.", AwayBody), **_REFUSALS},
         roles=SURFACE_ONLY,
         query=PersonQuery,
         body=AwayChange,
@@ -269,12 +260,7 @@ OPERATIONS: Final = (
         "/v1/away",
         "Say that a person is back",
         come_back,
-        {
-            200: ResponseSpec("What holds now; their hours stay.", AwayBody),
-            403: _OTHER,
-            404: NOT_FOUND,
-            422: _UNCHANGED,
-        },
+        {200: ResponseSpec("What holds now; their hours stay.", AwayBody), **_REFUSALS},
         roles=SURFACE_ONLY,
         query=PersonQuery,
         description=_FOR_WHOM,
@@ -285,12 +271,7 @@ OPERATIONS: Final = (
         "/v1/snoozes",
         "List what a person has snoozed",
         list_snoozes,
-        {
-            200: ResponseSpec("What is off their list and waits for them.", SnoozeList),
-            403: _OTHER,
-            404: NOT_FOUND,
-            422: _UNCHANGED,
-        },
+        {200: ResponseSpec("What is off their list and waits for them.", SnoozeList), **_REFUSALS},
         roles=SURFACE_ONLY,
         query=PersonQuery,
         description=_FOR_WHOM,
@@ -301,11 +282,7 @@ OPERATIONS: Final = (
         "/v1/asks/{id}/snooze",
         "Take an ask off a person's own list until later",
         snooze,
-        {
-            200: ResponseSpec("Until when.", SnoozeBody),
-            403: _OTHER,
-            422: _UNCHANGED,
-        },
+        {200: ResponseSpec("Until when.", SnoozeBody), **_REFUSALS},
         roles=SURFACE_ONLY,
         query=PersonQuery,
         body=SnoozeChange,
@@ -318,11 +295,7 @@ OPERATIONS: Final = (
         "/v1/asks/{id}/snooze",
         "Put a snoozed ask back on a person's list",
         show_again,
-        {
-            200: ResponseSpec("What they still have snoozed.", SnoozeList),
-            403: _OTHER,
-            422: _UNCHANGED,
-        },
+        {200: ResponseSpec("What they still have snoozed.", SnoozeList), **_REFUSALS},
         roles=SURFACE_ONLY,
         query=PersonQuery,
         description=_FOR_WHOM,

@@ -19,7 +19,7 @@ from answerback_away.commands import about
 from answerback_away.snooze_page import SnoozePage, notice_of
 from answerback_away.snoozes import Snoozes
 from answerback_away.templates import content_of
-from answerback_web import render, responses
+from answerback_web import responses
 from answerback_web.extension_pages import ExtensionPages, PageLink, RowLink
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
@@ -102,16 +102,8 @@ class _AwayPage(VisitorPages):
             names=names,
             error=error,
         )
-        body = site.render_template(
-            "extension",
-            root="../../",
-            home=self._home(visitor),
-            you=render.visitor_line(person, site.labels),
-            error=error,
-            heading=texts.TITLE,
-            content=Markup(content),  # the template has escaped what it was given
-        )
-        return responses.page_response(body, status)
+        escaped = Markup(content)  # the template has escaped what it was given
+        return self._extension_page(visitor, texts.TITLE, escaped, error=error, status=status)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         post = await self._read(request, visitor)

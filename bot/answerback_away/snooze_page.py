@@ -16,7 +16,7 @@ from answerback_away.absences import parse_until
 from answerback_away.snooze_commands import subject_of
 from answerback_away.snoozes import Snoozes
 from answerback_away.templates import content_of
-from answerback_web import render, responses
+from answerback_web import responses
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
@@ -43,7 +43,7 @@ class SnoozePage(VisitorPages):
     async def _page(
         self, visitor: Visitor, ask_id: str, *, error: str | None = None, status: int = 200
     ) -> web.Response:
-        person, site = visitor.person, self._site
+        person = visitor.person
         ask = await self._snoozes.find(person, ask_id) if ask_id else None
         if ask_id and ask is None:
             error, status = texts.NOT_WAITING, 422 if error else 404
@@ -70,16 +70,9 @@ class SnoozePage(VisitorPages):
             ask=ask and {"id": ask.id, "text": subject_of(ask)},
             rows=rows,
         )
-        body = site.render_template(
-            "extension",
-            root="../../",
-            home=self._home(visitor),
-            you=render.visitor_line(person, site.labels),
-            error=error,
-            heading=texts.SNOOZE if ask else texts.SNOOZED_LIST,
-            content=Markup(content),  # the template has escaped what it was given
-        )
-        return responses.page_response(body, status)
+        heading = texts.SNOOZE if ask else texts.SNOOZED_LIST
+        escaped = Markup(content)  # the template has escaped what it was given
+        return self._extension_page(visitor, heading, escaped, error=error, status=status)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         post = await self._read(request, visitor)

@@ -15,7 +15,6 @@ from answerback.core.labels import Labels
 from answerback.presentation.durations import duration
 from answerback_numbers.stats import MAX_WEEKS, OFTEN, WEEKS, Stats
 from answerback_numbers.waits import ERROR
-from answerback_web import render, responses
 from answerback_web.extension_pages import ExtensionPages, PageLink
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
@@ -61,16 +60,8 @@ class _NumbersPage(VisitorPages):
         stats = await self._read_stats(weeks, labels)
         # The first time, the template is read and compiled.
         content = await asyncio.to_thread(content_of, stats, weeks, labels)
-        body = self._site.render_template(
-            "extension",
-            root="../../",
-            home=self._home(visitor),
-            you=render.visitor_line(visitor.person, labels),
-            error=None,
-            heading=_TITLE,
-            content=Markup(content),  # the template has escaped what it was given
-        )
-        return responses.page_response(body)
+        escaped = Markup(content)  # the template has escaped what it was given
+        return self._extension_page(visitor, _TITLE, escaped)
 
 
 @cache

@@ -19,7 +19,7 @@ from answerback.ports.person_key import KeyHolder
 from answerback_oidc.parts import SignInParts
 from answerback_oidc.provider import ProviderError
 from answerback_oidc.tokens import TokenRefusedError
-from answerback_web import render, responses
+from answerback_web import responses
 from answerback_web.extension_pages import ExtensionPages, PageLink
 from answerback_web.posts import Post
 from answerback_web.site import Site
@@ -226,16 +226,7 @@ class _SignOut(VisitorPages):
             '<button class="primary" name="do" value="here">{}</button>'
             '<button name="do" value="all">{}</button></div></form>'
         ).format(labels.sign_out_here, labels.sign_out_everywhere)
-        body = self._site.render_template(
-            "extension",
-            root="../../",
-            home=self._home(visitor),
-            you=render.visitor_line(visitor.person, labels),
-            error=None,
-            heading=labels.sign_out,
-            content=content,
-        )
-        return responses.page_response(body)
+        return self._extension_page(visitor, labels.sign_out, content)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         post = await self._read(request, visitor)
