@@ -99,6 +99,10 @@ class Counter:
         self._own_calls = 0
         self._files = set()
 
+    def total(self) -> int:
+        """Return how many calls were counted up to now; it stays the same before `begin`."""
+        return self.counts.get("calls", 0)
+
     def snapshot(self) -> Counts:
         """Return what was counted up to now."""
         return {**self.counts, "files": len(self._files)}
