@@ -89,7 +89,7 @@ class LeaderLease:
         # A renewal in progress could come after the release.
         await self._renewing.stop(_END_TIMEOUT)
         if self._epoch:
-            await self._lose()
+            await self._end_work()
             try:
                 await self.shared.leases.release(self.name, self.shared.holder)
             except StoreError as error:
@@ -134,10 +134,13 @@ class LeaderLease:
             self._beginning = {asyncio.create_task(self.begin(), name=f"begin {self.name}")}
 
     async def _lose(self) -> None:
-        self._until = float("-inf")  # first: nothing may begin as the holder from now on
         logger.warning(
             "This process no longer holds the lease %s", self.name, extra={"action": "lease_lost"}
         )
+        await self._end_work()
+
+    async def _end_work(self) -> None:
+        self._until = float("-inf")  # first: nothing may begin as the holder from now on
         for beginning in self._beginning:
             beginning.cancel()
         await asyncio.gather(*self._beginning, return_exceptions=True)

@@ -108,7 +108,7 @@ async def ben(leases: FaultyLeases) -> AsyncIterator[Holder]:
 
 @pytest.mark.rule("CLAIM-10")
 async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_released(
-    leases: FaultyLeases,
+    leases: FaultyLeases, caplog: pytest.LogCaptureFixture
 ) -> None:
     ann, ben = (Holder(leases, name, LASTING) for name in ("ann", "ben"))
     await ann.leading.start()
@@ -124,6 +124,7 @@ async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_rel
     await ben.until("began")
     assert ben.leading.fence() == Fence(LEASE, 2)
     await ben.leading.stop()
+    assert caplog.text == "", "stopping is no trouble"
 
 
 @pytest.mark.rule("CLAIM-10")
