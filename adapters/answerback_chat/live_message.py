@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -76,7 +76,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
                 return checked
             current = checked
         else:
-            ref = await self.find(ask, ref)
+            ref = await self._find_and_note(ask, ref, save)
             if not self.is_posted(ref) and not ask.is_to_post:
                 return self.shown(ref, ask.revision)
         if self.is_posted(ref) and not current:
@@ -141,6 +141,16 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
                     Shown(ask.placement.shown_revision, cleared, ask.placement.thread or Thread())
                 )
             raise
+
+    async def _find_and_note(self, ask: Ask, ref: Ref, save: Save) -> Ref:
+        """Search for the message of an interrupted post, and note that people can see it if it is there.
+
+        They may act on it already, whatever becomes of the edit that follows.
+        """
+        ref = await self.find(ask, ref)
+        if self.is_posted(ref):
+            await save(replace(self.shown(ref, ask.placement.shown_revision), seen=True))
+        return ref
 
     async def _edit_or_report_gone(self, ask: Ask, ref: Ref) -> Ref | Uneditable:
         self.raise_if_limited(ref)

@@ -261,6 +261,12 @@ class HasOwnHistory(HasLatePosts, Protocol):
     def count_messages(self, ask: Ask) -> int:
         """Return how many messages show an ask at its place."""
 
+    def lose_next_post_result(self) -> None:
+        """Carry out the next post of a message, and break its connection before it is answered."""
+
+    def forbid_edits(self, *, forbidden: bool) -> None:
+        """Let the app edit no message from now on, for a reason that only the operator can fix; or let it again."""
+
 
 @runtime_checkable
 class HasSecondMessages(SimulatedPerson, Protocol):

@@ -15,7 +15,7 @@ from answerback_testing.simulated_people import (
     SimulatedPerson,
     requires_capability,
 )
-from answerback_testing.surface_clicks import answered_values
+from answerback_testing.surface_clicks import answer_elsewhere, answered_values
 from answerback_testing.surface_questions import GO, WHY
 
 
@@ -55,6 +55,24 @@ class LatePostsContract:
             assert stage.count_messages(ask) == 1, place
             await ada.look_at(ask)
             assert not ada.available_actions()
+
+    @requires_capability(Capability.OWN_HISTORY)
+    @pytest.mark.rule("PLACE-5")
+    async def test_an_ask_whose_message_is_found_stays_open_while_it_cannot_be_edited(
+        self, stage: HasOwnHistory, ada: SimulatedPerson
+    ) -> None:
+        for place in await _places(stage):
+            stage.forbid_edits(forbidden=True)
+            stage.lose_next_post_result()
+            form = Form(questions=(GO, WHY))
+            ask = await stage.harness.create_ask(form, place, (ada.user_id,))
+            assert (ask.status, stage.count_messages(ask)) == (Status.OPEN, 1), place
+            stage.forbid_edits(forbidden=False)
+            await answer_elsewhere(stage, ask, ada)
+            stage.harness.run_timers()
+            ask = await stage.harness.wait_until_shown(ask.id)
+            assert (ask.revision, ask.placement.shown_revision) == (2, 2), place
+            assert stage.count_messages(ask) == 1, place
 
     @requires_capability(Capability.SECOND_MESSAGES)
     @pytest.mark.rule("PLACE-5", "SURFACE-11")

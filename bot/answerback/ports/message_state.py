@@ -38,7 +38,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
                 before.placement,
                 message=dict(shown.message) or None,
                 thread=thread,
-                seen=before.placement.seen or shown.revision == of.revision,
+                seen=before.placement.seen or shown.seen or shown.revision == of.revision,
             )
             before = replace(before, placement=there)
         left = AbandonedMessage(
@@ -56,14 +56,15 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     opened = latest.opened
     if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
         opened = replace(opened, shown=shown.at)
-    seen = place.seen or (shown.revision == of.revision and bool(shown.message))
+    is_here = shown.seen or shown.revision == of.revision
+    seen = place.seen or (is_here and bool(shown.message))
     reference = dict(shown.message) or None
     place = replace(
         place,
         shown_revision=min(shown.revision, latest.revision - needs_update),
         seen=seen,
         seen_since=shown.at if seen and not place.seen else place.seen_since,
-        before=None if shown.revision == of.revision else place.before,
+        before=None if is_here else place.before,
         # Reuse the same objects if an edit changed nothing in them: a store writes only new objects.
         message=place.message if reference == place.message else reference,
         thread=place.thread if thread == place.thread else thread,

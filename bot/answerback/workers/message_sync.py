@@ -304,8 +304,12 @@ class MessageSync:
         if (wait := await self.service.store.rate_limits.get_retry_after(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform accepts nothing now", retry_after=wait)
 
+        seen = ask.placement.seen
+
         async def save(shown: Shown) -> None:
+            nonlocal seen
             await self.service.store.asks.save_shown(ask.id, shown, ask)
+            seen = seen or shown.seen
 
         try:
             async with self._hold_message_claim(ask, since):
@@ -317,7 +321,7 @@ class MessageSync:
             return await self._give_up(ask, error, surface)
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
-            if ask.placement.seen and (ask.open or not isinstance(error, ForbiddenError)):
+            if seen and (ask.open or not isinstance(error, ForbiddenError)):
                 raise  # the operator can fix that; people who see the message wait for it
             return await self._give_up(ask, error, surface)
         except RateLimitedError as error:

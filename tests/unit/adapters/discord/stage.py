@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Destination
 from answerback_chat.delays import Delays
 from answerback_discord import api_client
 from answerback_discord.api_client import USER_AGENT
+from answerback_discord.errors import ErrorCode
 from answerback_discord.http_endpoint import PATH
 from answerback_testing.manual_timers import ManualTimers
 from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
@@ -135,6 +136,14 @@ class DiscordStage:
             each.message.id == live or any(c.custom_id.startswith(stem) for c in each.controls)
             for each in shown
         )
+
+    def lose_next_post_result(self) -> None:
+        self.discord.faults.drop(ANY_POST, after=True)
+
+    def forbid_edits(self, *, forbidden: bool) -> None:
+        self.discord.faults.clear()
+        if forbidden:
+            self.discord.faults.code(EDIT, ErrorCode.NO_PERMISSION, times=1_000)
 
     def refuse_token(self, *, refused: bool) -> None:
         self.discord.application.token = "another" if refused else self._token

@@ -94,6 +94,14 @@ class SlackStage(SlackRemoval):
         channel = str((ask.placement.message or {})["channel"])
         return sum(belongs(each, ask.id) for each in self.slack.messages(channel))
 
+    def lose_next_post_result(self) -> None:
+        self.slack.faults.add("chat.postMessage", drop=True, when="after")
+
+    def forbid_edits(self, *, forbidden: bool) -> None:
+        self.slack.faults.clear()
+        if forbidden:
+            self.slack.faults.add("chat.update", times=None, error="message_limit_exceeded")
+
     def refuse_token(self, *, refused: bool) -> None:
         self.slack.revoked = refused
 
