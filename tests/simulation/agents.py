@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from contextvars import copy_context
 from typing import Final
@@ -10,8 +11,13 @@ from typing import Final
 from aiohttp import web
 
 from answerback_client.async_client import AsyncClient
-from answerback_client.errors import ClientError, TooManyAsksError, UnreachableError
-from answerback_client.models import Ask, StillOpenError
+from answerback_client.errors import (
+    ClientError,
+    RefusedError,
+    TooManyAsksError,
+    UnreachableError,
+)
+from answerback_client.models import Ask, EndedError, StillOpenError
 from tests.simulation.evidence import Evidence, Json, Plan, Report
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process
@@ -20,14 +26,24 @@ from tests.simulation.service import API_URL, TOKEN
 RECEIVER_PORT: Final = 9_000
 _COMMANDS: Final = ("git push origin main", "rm -rf build", "make deploy", "psql -f drop.sql")
 
+_AGAIN: Final = ("pytest -q", "pytest -q", "npm test")
+"""The commands that agents want to run more than once."""
+_CONSUMERS: Final = 2
+"""The number of programs that want to use one approval at the same time."""
+
 
 def plans(rng: random.Random, people: dict[str, str], count: int, seconds: float) -> list[Plan]:
     """Make up the asks of a simulation."""
     made = []
     for number in range(count):
         responders = frozenset(people.values())
+        call = _call(rng, number)
         route = "pair" if rng.random() < 0.2 else "ops"
-        body: Json = {**_call(rng, number), "to": route}
+        if call["name"] != "ask_user" and rng.random() < 0.7:
+            route = "dev"
+            call |= {"takes_edited": True, "origin": {"folder": "/work"}}
+            call["arguments"]["tool_input"]["command"] = rng.choice(_AGAIN)
+        body: Json = {**call, "to": route}
         if route == "ops" and rng.random() < 0.3:
             responders = frozenset(rng.sample(sorted(responders), 1))
             body["responders"] = sorted(responders)
@@ -42,11 +58,14 @@ def plans(rng: random.Random, people: dict[str, str], count: int, seconds: float
         if has_webhook:
             body["callback"] = {"url": f"http://127.0.0.1:{RECEIVER_PORT}/{number}"}
         patience = rng.choice([None, None, 5.0, 60.0, 600.0])
+        withdraws = patience is not None and rng.random() < 0.15
         due = 1 if route == "pair" else 0
         key = f"call-{number}"
         made.append(
-            Plan(key, rng.uniform(0, seconds), body, responders, due, patience, has_webhook)
-        )
+            Plan(
+                key, rng.uniform(0, seconds), body, responders, due, patience, has_webhook, withdraws,
+            )
+        )  # fmt: skip
     return made
 
 
@@ -64,7 +83,7 @@ def _call(rng: random.Random, number: int) -> Json:
             },
         }
     questions = []
-    for place in range(rng.choice([1, 1, 2, 3])):
+    for place in range(rng.choice([1, 2, 3])):
         kind = rng.choice(["boolean", "select", "text"])
         question: Json = {
             "id": f"q{place}",
@@ -113,7 +132,12 @@ class Agents:
         context.run(CURRENT.set, process)
         for plan in self._planned:
             if plan.key not in self._finished:
-                self._loop.create_task(self._ask(plan), context=context.copy())
+                task = self._loop.create_task(self._ask(plan), context=context.copy())
+                task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._evidence.broken.append(f"CRASH: the simulation itself failed: {error!r}")
 
     async def _ask(self, plan: Plan) -> None:
         await asyncio.sleep(max(0.0, plan.at - self._loop.time()))
@@ -125,6 +149,8 @@ class Agents:
                     ask = await client.wait(ask.id, timeout=plan.patience)
                 except StillOpenError as error:
                     self._tell(plan, "gave up", error.ask)
+                    if plan.withdraws:
+                        await self._withdraw(client, error.ask)
                     await asyncio.sleep(self._rng.uniform(1, 300))
                     continue
                 except (UnreachableError, TooManyAsksError):
@@ -135,6 +161,28 @@ class Agents:
                     return
                 self._tell(plan, "waited", ask)
                 self._finished.add(plan.key)
+                self._evidence.finished.add(plan.key)
+                if plan.body["name"] != "ask_user" and ask.by_person:
+                    await asyncio.gather(*(self._consume(client, ask) for _ in range(_CONSUMERS)))
+                return
+
+    async def _withdraw(self, client: AsyncClient, ask: Ask) -> None:
+        with contextlib.suppress(EndedError, UnreachableError):
+            await client.withdraw(ask.id)
+
+    async def _consume(self, client: AsyncClient, ask: Ask) -> None:
+        """Use an approval, as a deploy script does just before it deploys."""
+        digest = None if ask.edited is None else ask.edited.digest
+        for _ in range(3):
+            try:
+                await client.consume(ask.id, edited=digest)
+            except UnreachableError:
+                await asyncio.sleep(self._rng.uniform(1, 30))
+            except RefusedError as error:
+                self._loop.machine.note(f"{ask.id} is not used: {error}")
+                return
+            else:
+                self._evidence.consumed[ask.id] += 1
                 return
 
     def _tell(self, plan: Plan, way: str, ask: Ask) -> None:

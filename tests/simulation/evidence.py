@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
+
+from tests.simulation.machine import EPOCH
 
 Json = dict[str, Any]
+
+_ROUNDING: Final = 0.01
+"""Seconds by which times in the API may be rounded."""
+_CLOCK_ERROR: Final = 240.0
+"""The most seconds by which two clocks differ, one of which a fault has set."""
+_MOVING: Final = frozenset({"answer", "write", "back", "submit"})
+"""The controls that bring an ask to its next revision, or are refused with a note."""
 
 
 @dataclass
@@ -22,6 +34,8 @@ class Plan:
     patience: float | None = None
     """Seconds after which its agent stops waiting, to come back later; None: it waits as long as it takes."""
     has_webhook: bool = False
+    withdraws: bool = False
+    """True if the agent withdraws it when it stops waiting."""
 
 
 @dataclass
@@ -51,6 +65,16 @@ class Attempt:
     """When Slack told the person that the app took it."""
     notes: int = 0
     """Private notes to the person that followed."""
+    act: str | None = None
+    """The name that the record has to give it, if that does not follow from the control."""
+
+
+@dataclass(frozen=True)
+class GivenGrant:
+    """A grant, as somebody tried to give it along with an answer."""
+
+    by: str
+    uses: int
 
 
 @dataclass
@@ -60,16 +84,36 @@ class Evidence:
     plans: dict[str, Plan] = field(default_factory=dict)
     reports: dict[str, list[Report]] = field(default_factory=dict)
     """By the key of the plan, in the order in which it arrived."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """The key of each ask's plan, by the ask's id."""
     attempts: list[Attempt] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     """The faults that were seen at the moment they happened."""
     seen: dict[str, int] = field(default_factory=dict)
     """The last revision of an ask that its message showed to somebody."""
-    seen_ended: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    """The asks of which an agent has been told how they ended."""
     asks: dict[str, Json] = field(default_factory=dict)
     """The asks as the service gives them in the end, by id."""
     records: dict[str, list[Json]] = field(default_factory=dict)
     deliveries: list[Json] = field(default_factory=list)
+    receipts: dict[str, Json] = field(default_factory=dict)
+    receipt_keys: Json = field(default_factory=dict)
+    """The JSON Web Key Set of those that sign receipts."""
+    finished: set[str] = field(default_factory=set)
+    """The keys of the plans whose agents know the outcome."""
+    consumed: Counter[str] = field(default_factory=Counter)
+    """The number of times that an agent was told that an approval is now used, by ask."""
+    handed: dict[str, dict[str, float]] = field(default_factory=dict)
+    """To whom somebody tried to hand an ask over, and when first."""
+    grants: dict[str, list[GivenGrant]] = field(default_factory=dict)
+    """The grants that people tried to give, by the asks with whose answers they did."""
+    revoked: dict[str, float] = field(default_factory=dict)
+    """When people were told that a grant allows nothing any more."""
+    edits: dict[str, set[str]] = field(default_factory=dict)
+    """The commands to which people tried to change an ask's."""
+    erasures: set[str] = field(default_factory=set)
+    """The asks that the operator tried to erase."""
     messages: dict[str, list[Any]] = field(default_factory=dict)
     """The messages in Slack in the end, by the ask that they show."""
     reminders: dict[str, list[int]] = field(default_factory=dict)
@@ -82,5 +126,42 @@ class Evidence:
     """The errors that the service logged, or that reached the event loop."""
     kills: int = 0
 
+    @property
+    def tolerance(self) -> float:
+        """Seconds by which times in the API may differ from those at which something was seen."""
+        return _CLOCK_ERROR if self.clock_errors else _ROUNDING
+
+    def by_plan(self) -> Iterator[tuple[str, str]]:
+        """Yield each plan's key with the id of its ask."""
+        for key in self.plans:
+            for ask_id in sorted({report.ask["id"] for report in self.reports.get(key, ())}):
+                yield key, ask_id
+
     def tell(self, plan: Plan, report: Report) -> None:
         self.reports.setdefault(plan.key, []).append(report)
+        self.keys[report.ask["id"]] = plan.key
+        if report.ask["status"] != "open":
+            self.ended.add(report.ask["id"])
+
+    def known_revisions(self) -> dict[str, int]:
+        """The revision that each ask has reached at least, as far as anybody knows."""
+        known = dict(self.seen)
+        reports = [report for each in self.reports.values() for report in each]
+        reported = [(report.ask["id"], report.ask["revision"]) for report in reports]
+        taken = [
+            (each.ask_id, each.revision + 1)
+            for each in self.attempts
+            if each.acknowledged_at is not None
+            and not each.notes
+            and each.verb in _MOVING
+            and (key := self.keys.get(each.ask_id)) is not None
+            and each.person in self.plans[key].responders
+        ]
+        for ask_id, revision in (*reported, *taken):
+            known[ask_id] = max(known.get(ask_id, 0), revision)
+        return known
+
+
+def seconds_of(text: str) -> float:
+    """A time of the API, in seconds since the simulation began."""
+    return datetime.fromisoformat(text).timestamp() - EPOCH

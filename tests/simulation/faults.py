@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.fakes.slack.server import FakeSlack
 from tests.simulation.loop import SimulatedLoop
+from tests.simulation.machine import EPOCH
 from tests.simulation.service import SimulatedService
 
 if TYPE_CHECKING:
@@ -29,17 +31,26 @@ WEIGHTS: Final = {
     "refuse": 4,
     "lose answer": 6,
     "act late": 4,
+    "forbid": 2,
     "repeat event": 3,
     "kill agents": 2,
     "fail callbacks": 3,
     "clock": 1,
 }
 """The kinds of faults, and how often each comes."""
+_LATEST: Final = 15.0
+"""The most seconds by which Slack does late what it was asked for. The service is ready for twenty."""
+_SUSPENDED: Final = 660.0
+"""Seconds after which the service tries again what only the operator can fix: ten minutes, and until the next look."""
 _MOST: Final = 30
 _SOON: Final = 120.0
 """Seconds within which a click or a call must come, for the service to be killed at it."""
-_LATE_METHODS: Final = ("chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
+_LATE_METHODS: Final = ("chat.update", "chat.update", "chat.postMessage", "views.open")
 """The methods that Slack may carry out after its caller has gone."""
+_FORBIDDEN: Final = ("missing_scope", "app_access_restricted", "message_limit_exceeded")
+"""The reasons for which Slack lets no app edit until somebody who administers it has done something."""
+_CONTROL: Final = ":answer"
+"""The verb of controls that answer a question."""
 _METHODS: Final = ("*", "chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
 
 
@@ -91,6 +102,17 @@ class Faults:
         self._seconds = seconds
         self.schedule = schedule
         self.kills = 0
+        self._troubled_until = 0.0
+
+    @property
+    def quiet_since(self) -> float:
+        """Since when nothing has gone wrong between the service and Slack; what is only planned has not."""
+        failed = (call.at for call in reversed(self._slack.calls) if call.fault is not None)
+        return max(self._troubled_until, next(failed, EPOCH) - EPOCH)
+
+    def _trouble_until(self, seconds: float = 0.0) -> None:
+        """Note that something goes wrong now, and for so many seconds."""
+        self._troubled_until = max(self._troubled_until, self._loop.time() + seconds)
 
     async def run(
         self, service: SimulatedService, slack: FakeSlack, agents: Agents, receiver: Receiver
@@ -133,6 +155,7 @@ class Faults:
         process = self._service.process
         if process is None or not process.alive or process.steps_left is not None:
             return  # it is down, or about to be killed
+        self._trouble_until()
         if kind == "pause":
             process.paused_until = self._loop.time() + rng.choice([0.5, 2.0, 10.0])
         elif kind == "clock":
@@ -140,6 +163,7 @@ class Faults:
         elif kind == "restart":
             await self._service.stop()
             await asyncio.sleep(rng.uniform(0.1, 30))
+            self._trouble_until()
             self._service.start()
         else:
             if kind == "power":
@@ -164,6 +188,7 @@ class Faults:
             endpoint = self._loop.network.pick()
             if endpoint is None:
                 return
+            self._trouble_until(30)
             if kind == "cut":
                 self._loop.network.cut(endpoint)
             else:
@@ -189,16 +214,43 @@ class Faults:
                 plan(method, times=rng.randint(1, 3), drop=True, when=when)
             case "act late":
                 # The caller has gone, and Slack does what was asked all the same, some time later.
-                late = plan(rng.choice(_LATE_METHODS), hang=True, drop=True)
-                self._loop.after(rng.uniform(1, 40), late.release)
+                late = self._act_late(rng.choice(_LATE_METHODS), rng)
+                self._loop.create_task(late, context=self._loop.kernel.copy())
+            case "forbid":
+                forbidden = plan("chat.update", times=None, error=rng.choice(_FORBIDDEN))
+                self._loop.after(seconds := rng.choice([10, 120, 900]), forbidden.release)
+                self._trouble_until(seconds + _SUSPENDED)
             case "repeat event":
                 self._repeat_event(rng)
             case _:
                 raise ValueError(f"there is no fault {kind!r}")
 
+    async def _act_late(self, method: str, rng: random.Random) -> None:
+        """Let Slack carry out a call seconds later, or after some more edits, of which it may undo one.
+
+        Of edits, the next one that leaves an ask open: another edit may follow it.
+        """
+        calls = self._slack.calls
+        edits, seconds = rng.randint(0, 2), rng.uniform(0.2, _LATEST)
+        about = _CONTROL if method == "chat.update" else ""
+        late = self._slack.faults.add(method, hang=True, drop=True, about=about)
+        with contextlib.suppress(TimeoutError):
+            await self._slack.until(lambda: late.hits, _SOON)
+        before = len(calls)
+
+        def edited() -> bool:
+            done = sum(call.ok and call.method == "chat.update" for call in calls[before:])
+            return 0 < edits <= done
+
+        with contextlib.suppress(TimeoutError):
+            await self._slack.until(edited, seconds)
+        self._trouble_until()
+        late.release()
+
     def _start_again(self, rng: random.Random) -> None:
         self.kills += 1
-        self._loop.after(rng.choice([0.5, 5.0, 60.0]), self._service.start)
+        self._trouble_until(seconds := rng.choice([0.5, 5.0, 60.0]))
+        self._loop.after(seconds, self._service.start)
 
     def _repeat_event(self, rng: random.Random) -> None:
         """Deliver something once more that Slack has delivered before, as after an acknowledgement that got lost."""

@@ -6,37 +6,38 @@ Each line begins with the id of the invariant, which `docs/reliability.md` expla
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Final
 
 from tests.fakes.slack.visible_message import look
-from tests.simulation.evidence import Attempt, Evidence, Json, Plan
-from tests.simulation.machine import EPOCH
-from tests.simulation.people import controls_of
+from tests.simulation import permission_invariants
+from tests.simulation.evidence import Attempt, Evidence, Json, Plan, seconds_of
+from tests.simulation.people import DECIDING, controls_of
 
-_OUTCOME: Final = ("status", "answers", "reply", "end_turn", "tool_result", "ended_by", "source")
+_OUTCOME: Final = (
+    "status", "answers", "reply", "end_turn", "tool_result", "ended_by", "source", "edited",
+)  # fmt: skip
 """The fields that everybody must be told alike."""
-_ROUNDING: Final = 0.01
-"""Seconds by which times in the API may be rounded."""
-_CLOCK_ERROR: Final = 240.0
-"""The most seconds by which two clocks differ, one of which a fault has set."""
 _LATE: Final = 900.0
 """Seconds after a deadline within which an ask has ended, even if the service was down."""
 _ENDS: Final = frozenset({"answered", "cancelled", "turn_ended", "expired"})
 """The ends of an ask that no agent withdraws, and that people can be asked."""
-_MOVES: Final = frozenset({"response", "confirmed", "objected", "ended"})
+_MOVES: Final = frozenset({"response", "confirmed", "objected", "handed_over", "ended"})
 """The lines of the record that make a new revision."""
+_DEEDS: Final = frozenset(
+    {"answered", "backed", "cancelled", "confirmed", "objected", "handed_over"}
+)
+"""The lines that name somebody who did something."""
 _ANSWERING: Final = frozenset({"write", "other"})
 """The controls by which a text becomes an answer."""
-_DECIDING: Final = frozenset({"answer", "write", "confirm", "submit", "back", "reply", "end_turn"})
 
 
 def judge(evidence: Evidence) -> list[str]:
     """Return what did not hold, sorted."""
     found = [*evidence.broken]
-    for check in (_once, _told, _shown, _recorded, _webhooks, _kept, _quiet, _ended_in_time):
+    for check in (*_CHECKS, *permission_invariants.CHECKS):
         found += check(evidence)
     return sorted(set(found))
 
@@ -58,20 +59,17 @@ def count_judged(evidence: Evidence) -> Counter[str]:
         WEBHOOK=sum(bool(each.webhook_id) for each in reports),
         TIME=sum(ask["expires_at"] is not None for ask in asks),
         LIVE=len(asks),
+        GRANT=sum(ask["grant"] is not None for ask in asks),
+        USE=sum(evidence.consumed.values()),
+        RECEIPT=len(evidence.receipts),
+        ERASE=len(evidence.erasures),
         QUIET=1,
     )
 
 
-def _by_plan(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    """Yield each plan's key with the id of its ask."""
-    for key in evidence.plans:
-        for ask_id in sorted({report.ask["id"] for report in evidence.reports.get(key, ())}):
-            yield key, ask_id
-
-
 def _once(evidence: Evidence) -> Iterator[str]:
     """ONCE: one call is one ask, however often it was sent; one ask has one message."""
-    pairs = [*_by_plan(evidence)]
+    pairs = [*evidence.by_plan()]
     for key, count in Counter(key for key, _ in pairs).items():
         if count > 1:
             yield f"ONCE: {key} became {count} asks"
@@ -82,14 +80,20 @@ def _once(evidence: Evidence) -> Iterator[str]:
             yield f"KEPT: the ask of {key} is gone"
             continue
         count = len(evidence.messages.get(ask_id, ()))
-        # Nobody is shown an ask that ended, by its deadline alone, before it could be posted.
-        stored, is_unseen = evidence.asks[ask_id], ask_id not in evidence.seen
-        was_too_late = stored["status"] != "open" and stored["ended_by"] is None
-        if count != 1 and not (count == 0 and is_unseen and was_too_late):
+        if count != 1 and not (count == 0 and _ended_unseen(evidence, ask_id)):
             yield f"ONCE: the ask of {key} has {count} messages"
         for number, posted in Counter(evidence.reminders.get(ask_id, ())).items():
             if posted > 1:
                 yield f"ONCE: reminder {number} of {key} was posted {posted} times"
+
+
+def _ended_unseen(evidence: Evidence, ask_id: str) -> bool:
+    """Return True if an ask ended before it could be posted: by itself, or by whoever decided it in a front end."""
+    stored = evidence.asks[ask_id]
+    if stored["status"] == "open" or ask_id in evidence.seen:
+        return False
+    front_end = {a.person for a in evidence.attempts if a.ask_id == ask_id and a.act is not None}
+    return stored["ended_by"] is None or stored["ended_by"]["user_id"] in front_end
 
 
 def _told(evidence: Evidence) -> Iterator[str]:
@@ -103,7 +107,7 @@ def _told(evidence: Evidence) -> Iterator[str]:
             if report.ask["status"] == "open":
                 if report.webhook_id:
                     yield f"TOLD: {key} had a webhook while it was open"
-            elif any(report.ask[name] != stored[name] for name in _OUTCOME):
+            elif any(report.ask[name] != stored[name] for name in _outcome(stored)):
                 yield f"TOLD: {key} was told another outcome ({report.way}) than is stored"
             if not report.webhook_id:
                 if report.ask["revision"] < last:
@@ -111,6 +115,11 @@ def _told(evidence: Evidence) -> Iterator[str]:
                 last = max(last, report.ask["revision"])
         if plan.due:
             yield from _kept_secret(evidence, key)
+
+
+def _outcome(stored: Json) -> Sequence[str]:
+    """The fields that must be alike: of what has been erased since, only how it ended."""
+    return _OUTCOME if stored["erased_at"] is None else ("status", "source")
 
 
 def _kept_secret(evidence: Evidence, key: str) -> Iterator[str]:
@@ -129,15 +138,17 @@ def _kept_secret(evidence: Evidence, key: str) -> Iterator[str]:
 
 def _shown(evidence: Evidence) -> Iterator[str]:
     """SHOWN: in the end, each message shows the ask as it is stored."""
-    for key, ask_id in _by_plan(evidence):
+    for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
         for message in evidence.messages.get(ask_id, ()):
             shown = controls_of(message)
-            deciding = [decoded for _, decoded in shown if decoded.verb in _DECIDING]
+            deciding = [decoded for _, decoded in shown if decoded.verb in DECIDING]
             if stored is None or stored["status"] == "open":
                 continue  # LIVE reports it
             if deciding:
                 yield f"SHOWN: {key} has ended, and its message still has {deciding[0].verb}"
+            if stored["erased_at"] is not None:
+                continue
             text = look(message).visible_text
             for said in _must_be_read(evidence.plans[key], stored):
                 if said not in text:
@@ -159,7 +170,7 @@ def _must_be_read(plan: Plan, stored: Json) -> Iterator[str]:
 
 def _recorded(evidence: Evidence) -> Iterator[str]:
     """RECORD: it says what people did, all of it, once, and nothing else; and only of those who may."""
-    for key, ask_id in _by_plan(evidence):
+    for key, ask_id in evidence.by_plan():
         record, plan = evidence.records.get(ask_id, []), evidence.plans[key]
         stored = evidence.asks.get(ask_id)
         ends = [line for line in record if line["type"] == "ended"]
@@ -171,9 +182,13 @@ def _recorded(evidence: Evidence) -> Iterator[str]:
         said: Counter[tuple[str, str]] = Counter()
         for line in record:
             for person, act in _said(line, options):
-                if person not in plan.responders:
+                handed_at = evidence.handed.get(ask_id, {}).get(person, math.inf)
+                is_late = handed_at > seconds_of(line["at"]) + evidence.tolerance
+                if person not in plan.responders and is_late:
                     yield f"MAY: {person} did {act} in {key}, and may not"
                 said[person, act] += 1
+        if ask_id in evidence.erasures:
+            continue
         for (person, act), count in (said - available).items():
             yield f"RECORD: {key} has {count} × {act} of {person} that nobody did"
         if stored is not None and plan.due and stored["status"] == "answered":
@@ -209,6 +224,8 @@ def _options(body: Json) -> dict[str, list[str]] | None:
 
 def _act(attempt: Attempt, options: dict[str, list[str]] | None) -> str:
     """Return the name that the record must give it."""
+    if attempt.act is not None:
+        return attempt.act
     value: object = None
     if options is not None and attempt.verb in {"answer", "write", "other"}:
         argument = attempt.argument
@@ -236,9 +253,9 @@ def _said(line: Json, options: dict[str, list[str]] | None) -> Iterator[tuple[st
     kind, body = line["type"], line.get(line["type"]) or {}
     if kind == "response":
         [(kind, body)] = line["response"].items()
-    if kind in {"answered", "backed", "cancelled", "confirmed", "objected"} and body.get("by"):
+    if kind in _DEEDS and body.get("by"):
         if kind == "answered" and options is not None:
-            kind = f"answered {line['question_id']} {body['value']}"
+            kind = f"answered {line['question_id']} {body.get('value')}"
         yield body["by"]["user_id"], kind
 
 
@@ -252,75 +269,100 @@ def _webhooks(evidence: Evidence) -> Iterator[str]:
         if sent and not plan.has_webhook:
             yield f"WEBHOOK: {key} wanted none"
     for delivery in evidence.deliveries:
-        if delivery["state"] in {"pending", "dead"}:
+        if delivery["state"] in {"pending", "dead"} and delivery["ask_id"] not in evidence.erasures:
             yield f"WEBHOOK: a delivery is {delivery['state']} in the end"
 
 
 def _kept(evidence: Evidence) -> Iterator[str]:
     """KEPT: what somebody saw or was told was done stays done."""
-    for key, ask_id in _by_plan(evidence):
+    for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
         if stored is None:
             continue
         if evidence.seen.get(ask_id, 0) > stored["revision"]:
             yield f"KEPT: people saw a later revision of {key} than is stored"
         moves = _moves(evidence.records.get(ask_id, []))
-        # The agent's token does not read answers that were never confirmed, not even in the record: CONFIRM-12.
-        is_secret = bool(evidence.plans[key].due) and stored["status"] != "answered"
-        if stored["revision"] != 1 + len(moves) and not is_secret:
+        count = 1 + len(moves) + (stored["erased_at"] is not None)
+        if stored["revision"] != count:
             yield f"RECORD: {key} has revision {stored['revision']} after {len(moves)} moves"
             continue
         for each in evidence.attempts:
             if each.ask_id == ask_id and each.acknowledged_at is not None and not each.notes:
-                yield from _taken(evidence, key, stored, each, () if is_secret else moves)
+                yield from _taken(evidence, key, stored, each, moves)
 
 
 def _taken(
     evidence: Evidence, key: str, stored: Json, each: Attempt, moves: Sequence[float]
 ) -> Iterator[str]:
-    """Judge what Slack told a person was taken; ``moves``: when the ask's revisions came about, if that is known."""
+    """Judge what a person was told was taken; ``moves``: when the ask's revisions came about."""
     what, taken_at = f"{each.verb} of {each.person} in {key}", each.acknowledged_at or 0.0
-    late = _CLOCK_ERROR if evidence.clock_errors else _ROUNDING
-    if each.person not in evidence.plans[key].responders:
+    late = evidence.tolerance
+    may = each.person in evidence.plans[key].responders
+    if not may:
+        handed_at = evidence.handed.get(each.ask_id, {}).get(each.person, math.inf)
+        may = _was_handed(evidence, each)
+        if not may and handed_at <= taken_at:
+            return  # it may have been handed over to them just then, or in vain
+    if not may:
+        if each.act is not None:
+            yield f"MAY: {what} was accepted"
         # It was refused. The note that says so is not repeated if it gets lost: SURFACE-10.
         if evidence.is_calm:
             yield f"KEPT: {what} was ignored without a word"
     elif each.revision >= stored["revision"]:
         yield f"KEPT: {what} was taken, and had no effect"
-    elif moves and moves[each.revision - 1] > taken_at + late:
+    elif moves[each.revision - 1] > taken_at + late:
         yield f"KEPT: {what} was taken before it was stored"
+
+
+def _was_handed(evidence: Evidence, each: Attempt) -> bool:
+    """Return True if an ask had certainly been handed over to a person by the time at which they acted."""
+    return any(
+        line["type"] == "handed_over"
+        and (line["handed_over"] or {}).get("to") == each.person
+        and seconds_of(line["at"]) < each.began - evidence.tolerance
+        for line in evidence.records[each.ask_id]
+    )
 
 
 def _moves(record: list[Json]) -> list[float]:
     """When each revision of an ask came about, from the second one on: what has one time came about at once."""
-    return sorted({_time(line["at"]) for line in record if line["type"] in _MOVES})
+    return sorted({seconds_of(line["at"]) for line in record if line["type"] in _MOVES})
 
 
 def _ended_in_time(evidence: Evidence) -> Iterator[str]:
     """TIME: nothing is open after its deadline, and nothing expires before it."""
-    for key, ask_id in _by_plan(evidence):
+    for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
         if stored is None:
             continue
         ends = [line for line in evidence.records.get(ask_id, ()) if line["type"] == "ended"]
         reasons = {line["ended"].get("reason") for line in ends}
         # ROUTE-4: a service that starts while Slack limits it is not connected yet, and tells its agents so at once.
-        if stored["status"] not in _ENDS and reasons != {"no_prompt_backend"}:
+        withdrawn = stored["status"] == "withdrawn" and evidence.plans[key].withdraws
+        if stored["status"] not in _ENDS and not withdrawn and reasons != {"no_prompt_backend"}:
             yield f"LIVE: {key} is {stored['status']} in the end"
         if ends and stored["status"] == "expired":
-            early = _time(stored["expires_at"]) - _time(ends[-1]["at"])
+            early = seconds_of(stored["expires_at"]) - seconds_of(ends[-1]["at"])
             if -early > _LATE:
                 yield f"TIME: {key} expired {-early:.0f} s after its deadline"
-            if early > (_CLOCK_ERROR if evidence.clock_errors else _ROUNDING):
+            if early > evidence.tolerance:
                 yield f"TIME: {key} expired {early:.0f} s before its deadline"
-
-
-def _time(text: str) -> float:
-    """A time of the API, in seconds since the simulation began."""
-    return datetime.fromisoformat(text).timestamp() - EPOCH
 
 
 def _quiet(evidence: Evidence) -> Iterator[str]:
     """QUIET: the service crashes nowhere."""
     for error in evidence.errors:
         yield f"QUIET: {error}"
+
+
+_CHECKS: Final = (
+    _once,
+    _told,
+    _shown,
+    _recorded,
+    _webhooks,
+    _kept,
+    _quiet,
+    _ended_in_time,
+)

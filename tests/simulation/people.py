@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import random
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from answerback_chat.control_codec import Control as Decoded
@@ -33,11 +34,21 @@ _WEIGHTS: Final = {
     Verb.SHOW_IN_FULL: 1,
 }
 """The weights of controls, by what they do: people use the heavier ones more often."""
+DECIDING: Final = frozenset(
+    {
+        Verb.ANSWER, Verb.WRITE, Verb.CONFIRM, Verb.SUBMIT, Verb.BACK, Verb.REPLY, Verb.END_TURN,
+    }
+)  # fmt: skip
+"""The controls that only a message of an open ask has."""
 _ENTERED: Final = frozenset({Verb.WRITE, Verb.REPLY, Verb.OBJECT, Verb.OTHER})
 """The controls that open a modal in which a text is entered."""
 _NUMBER: Final = re.compile(r"question (\d)\?")
-_PAUSES: Final = (20.0, 40.0, 40.0, 600.0, 3600.0)
+BUSY: Final = (20.0, 40.0, 40.0, 600.0, 3600.0)
 """Seconds between two looks, on average: where all are away, deadlines pass."""
+SELDOM: Final = (300.0, 600.0, 900.0)
+"""The same, of people of whom none repairs by a click what a message should have shown without one."""
+_PERSISTENCE: Final = (0.0, 0.6, 0.9)
+"""The chance that somebody goes on with the same ask within seconds, as with the next question of a form."""
 _OPENING: Final = 10.0
 """Seconds that a person waits for a modal to open."""
 
@@ -70,14 +81,15 @@ class SimulatedPerson:
 
     def __init__(
         self, loop: SimulatedLoop, rng: random.Random, slack: FakeSlack, person: Person,
-        evidence: Evidence,
+        evidence: Evidence, pauses: Sequence[float],
     ) -> None:  # fmt: skip
         self._loop = loop
         self._rng = rng
         self._slack = slack
         self._person = person
         self._evidence = evidence
-        self._pause = rng.choice(_PAUSES)
+        self._pause = rng.choice(pauses)
+        self._persistence = rng.choice(_PERSISTENCE)
         self._copies: list[tuple[str, Snapshot]] = []
         """Older copies of messages that their client still shows."""
         self._usable: set[str] = set()
@@ -86,27 +98,34 @@ class SimulatedPerson:
         while True:
             await asyncio.sleep(self._rng.expovariate(1 / self._pause))
             with contextlib.suppress(ClientRefusalError):  # it is gone from their screen
-                await self._look_and_act()
+                ask_id = await self._look_and_act()
+                while ask_id is not None and self._rng.random() < self._persistence:
+                    await asyncio.sleep(self._rng.uniform(1, 6))
+                    ask_id = await self._look_and_act(ask_id)
 
-    async def _look_and_act(self) -> None:
+    async def _look_and_act(self, only: str | None = None) -> str | None:
+        """Do something about one of the asks, or about this one alone; return the one, if there was anything to do."""
         about = [(shown_ask(m), m) for m in self._person.messages(CHANNEL)]
         messages = [(ask_id, m) for ask_id, m in about if ask_id is not None]
         self._usable = {ask_id for ask_id, message in messages if self._saw(ask_id, message)}
         usable = [(ask_id, m.snapshot()) for ask_id, m in messages if ask_id in self._usable]
-        if self._copies and self._rng.random() < 0.15:
+        if only is not None:
+            usable = [each for each in usable if each[0] == only]
+        elif self._copies and self._rng.random() < 0.15:
             usable = self._copies
         if not usable:
-            return
+            return None
         ask_id, copy = self._rng.choice(usable)
         self._copies = [*self._copies[-5:], (ask_id, copy)]
         offered = [(c, d) for c, d in controls_of(copy) if d.verb in _WEIGHTS]
         if not offered:
-            return
+            return None
         [(control, wanted)] = self._rng.choices(offered, [_WEIGHTS[d.verb] for _, d in offered])
         if self._rng.random() < 0.1:
             await asyncio.sleep(self._rng.uniform(1, 120))  # the message may have changed meanwhile
         times = 2 if self._rng.random() < 0.1 else 1
         await asyncio.gather(*(self._use(copy, control, wanted) for _ in range(times)))
+        return ask_id
 
     def _saw(self, ask_id: str, message: Message) -> bool:
         """Note what a message shows; return whether anything can be done with it."""
@@ -155,7 +174,7 @@ class SimulatedPerson:
             attempt.acknowledged_at = self._loop.time()
 
     def _count_notes(self) -> int:
-        return len(self._person.private_notes(CHANNEL))
+        return sum(m.ephemeral_to == self._person.id for m in self._person.messages(CHANNEL))
 
 
 def _question(copy: Snapshot) -> str | None:

@@ -54,7 +54,7 @@ PLANTED: Final = (
     Planted(
         "a post with an unknown result is not searched for",
         "answerback_chat.live_message",
-        "else:\n            ref = await self.find(ask, ref)",
+        "else:\n            ref = await self._find_and_note(ask, ref, save)",
         "else:\n            pass",
         "ONCE",
     ),
@@ -106,7 +106,7 @@ PLANTED: Final = (
         "await self.sweep()",
         "pass",
         "SHOWN",
-        ("kill at click", "kill at call"),
+        ("forbid",),
     ),
     Planted(
         "an agent reads answers that nobody has confirmed",
@@ -246,6 +246,20 @@ PLANTED: Final = (
         'connection.execute("COMMIT")',
         'connection.execute("ROLLBACK" if len(jobs) > 2 else "COMMIT")',
         "KEPT",
+    ),
+    Planted(
+        "an approval can be used twice",
+        "answerback.service.consumption",
+        "if ask.collection.consumed_at is not None:",
+        "if False:",
+        "USE",
+    ),
+    Planted(
+        "what ends with an answer has no receipt",
+        "answerback_receipts.receipts",
+        'if change.entries[-1].kind != "ended":',
+        'if change.entries[-1].kind != "ended" or len(change.entries) > 1:',
+        "RECEIPT",
     ),
     Planted(
         "deadlines are noticed half an hour late",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.simulation.faults import Fault, Schedule
+from tests.simulation.service import warm_up
 from tests.simulation.universe import Result, simulate
 
 LONGEST: Final = 120
@@ -42,6 +43,7 @@ def run_seeds(
     keep_trace: bool = False,
 ) -> Iterator[Result]:
     """Run seeds, so many at a time, and yield their results in order."""
+    warm_up()
     running: list[tuple[int, int, int]] = []
     for seed in seeds:
         if len(running) == jobs:

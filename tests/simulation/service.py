@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from answerback.ports.store import Store
 from answerback.runtime.app import run_service
 from answerback.runtime.config import Settings, StorageSettings, settings_type
 from answerback.runtime.machine import Machine as Doors
+from answerback.runtime.plugins import installed_plugins
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
 from tests.simulation.disk import Disk
@@ -25,10 +27,35 @@ from tests.simulation.machine import CURRENT, Process
 
 CHANNEL: Final = "C0OPS"
 TOKEN: Final = "agent-token"
+FRONT_TOKEN: Final = "front-end-token"
 SECRET: Final = "whsec_" + "QUJD" * 8
 API_PORT, PUBLIC_PORT = 8420, 8421
 _DATABASE: Final = "answerback.db"
 API_URL: Final = f"http://127.0.0.1:{API_PORT}"
+
+
+_LATE_MODULES: Final = (
+    "answerback_numbers.numbers",
+    "answerback_numbers.operations",
+    "answerback_receipts.linker",
+    "answerback_receipts.operations",
+    "answerback_receipts.receipts",
+    "answerback_teams.agent_operations",
+    "answerback_teams.link_operations",
+    "answerback_teams.running_sign_ins",
+    "answerback_webhooks.webhooks",
+)
+"""The modules that the service imports only when it starts, beside the surfaces."""
+
+
+def warm_up() -> None:
+    """Import everything that a service needs, so that the processes of seeds need not: that takes a quarter of them."""
+    settings_type()
+    for surface in installed_plugins():
+        if surface.name in {"slack", "web"}:
+            surface.load()
+    for name in _LATE_MODULES:
+        import_module(name)
 
 
 def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Settings:
@@ -43,13 +70,20 @@ def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Sett
             "default_route": "ops",
             "routes": {
                 "ops": {"to": to, "responders": everybody},
+                "dev": {
+                    "to": to,
+                    "responders": everybody,
+                    "grants": {"hours": 8, "uses": 5},
+                    "edit": True,
+                },
                 "pair": {"to": to, "responders": everybody, "confirmations": {"count": 1}},
             },
             "agents": {
                 "robot": {
-                    "token_hash": f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}",
+                    "token_hash": _hashed(TOKEN),
                     "callback_secret": SECRET,
-                }
+                },
+                "front": {"token_hash": _hashed(FRONT_TOKEN), "role": "surface"},
             },
             "slack": {
                 "bot_token": slack.bot_token,
@@ -58,6 +92,10 @@ def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Sett
             },
         }
     )
+
+
+def _hashed(token: str) -> str:
+    return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
 
 
 class SimulatedService:

@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -19,11 +20,20 @@ from tests.simulation.agents import Agents, Receiver, plans
 from tests.simulation.disk import Disk
 from tests.simulation.evidence import Evidence, Json
 from tests.simulation.faults import WEIGHTS, Faults, Schedule
+from tests.simulation.front_end import FrontEnd
 from tests.simulation.invariants import count_judged, judge
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import Machine, boot
-from tests.simulation.people import SimulatedPerson, shown_ask
-from tests.simulation.service import API_URL, CHANNEL, PUBLIC_PORT, TOKEN, SimulatedService
+from tests.simulation.people import BUSY, SELDOM, SimulatedPerson, shown_ask
+from tests.simulation.service import (
+    API_URL,
+    CHANNEL,
+    FRONT_TOKEN,
+    PUBLIC_PORT,
+    TOKEN,
+    SimulatedService,
+)
+from tests.simulation.watch import SOON, Watch
 
 HOUR: Final = 3_600.0
 ASKS: Final = 10
@@ -118,8 +128,8 @@ class _Universe:
         async with self._slack as slack:
             people = [slack.person(id_, name) for name, id_ in _PEOPLE.items()]
             people.append(slack.person(_STRANGER, "eve"))
-            ids = [person.id for person in people]
-            slack.workspace.add_channel(CHANNEL, *ids, name="ops")
+            names = {person.id: person.user.name for person in people}
+            slack.workspace.add_channel(CHANNEL, *names, name="ops")
             slack.deliver_to(f"http://127.0.0.1:{PUBLIC_PORT}/slack/events")
             await self._receiver.start()
             disk = Disk()
@@ -127,16 +137,24 @@ class _Universe:
             service = SimulatedService(self._loop, self._folder, disk, slack, _PEOPLE)
             service.start()
             self._agents.start()
+            pauses = self._random("pauses").choice([BUSY, SELDOM])
             living = [
-                SimulatedPerson(self._loop, self._random(p.id), slack, p, self.evidence)
+                SimulatedPerson(self._loop, self._random(p.id), slack, p, self.evidence, pauses)
                 for p in people
             ]
-            tasks = [self._loop.create_task(each.live()) for each in living]
+            front_end = FrontEnd(self._loop, self._random("front end"), self.evidence, names)
+            lives = [*(each.live() for each in living), front_end.live()]
+            tasks = [self._loop.create_task(life) for life in lives]
+            watch = Watch(self._loop, slack, self.evidence, self.faults)
+            tasks.append(self._loop.create_task(watch.run()))
             await self.faults.run(service, slack, self._agents, self._receiver)
             await self._come_to_rest()
+            await asyncio.sleep(max(0.0, self.faults.quiet_since + SOON - self._loop.time()))
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for ended in await asyncio.gather(*tasks, return_exceptions=True):
+                if isinstance(ended, Exception):
+                    self.evidence.broken.append(f"CRASH: the simulation itself failed: {ended!r}")
             await asyncio.sleep(120)  # what the last action caused
             self.evidence.errors += [*self._loop.unhandled, *service.failures]
             if service.failures:
@@ -162,18 +180,27 @@ class _Universe:
             f"{key} by webhook"
             for key, plan in evidence.plans.items()
             if plan.has_webhook
+            and not any(
+                report.ask["id"] in evidence.erasures for report in evidence.reports.get(key, ())
+            )
             and not any(report.way == "webhook" for report in evidence.reports.get(key, ()))
         ]
 
     async def _look_at_the_end(self, slack: FakeSlack) -> None:
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        async with aiohttp.ClientSession(API_URL, headers=headers) as http:
-            page: Json = await _get(http, "/v1/asks?limit=100")
+        evidence = self.evidence
+        async with _client(TOKEN) as agent, _client(FRONT_TOKEN) as front_end:
+            page: Json = await _get(agent, "/v1/asks?limit=100")
             for ask in page["asks"]:
-                self.evidence.asks[ask["id"]] = await _get(http, f"/v1/asks/{ask['id']}")
-                record = await _get(http, f"/v1/asks/{ask['id']}/record")
-                self.evidence.records[ask["id"]] = record["entries"]
-            self.evidence.deliveries = (await _get(http, "/v1/deliveries"))["deliveries"]
+                path = f"/v1/asks/{ask['id']}"
+                evidence.asks[ask["id"]] = await _get(agent, path)
+                # People read also what the agent must not, such as answers that were never confirmed.
+                evidence.records[ask["id"]] = (await _get(front_end, f"{path}/record"))["entries"]
+                async with front_end.get(f"{path}/receipt") as response:
+                    if response.status == HTTPStatus.OK:
+                        evidence.receipts[ask["id"]] = await response.json()
+            evidence.deliveries = (await _get(agent, "/v1/deliveries"))["deliveries"]
+            keys = "/.well-known/answerback-receipts.json"
+            evidence.receipt_keys = await _get(front_end, keys)
         for message in slack.messages(CHANNEL):
             if (ask_id := shown_ask(message)) is not None:
                 self.evidence.messages.setdefault(ask_id, []).append(message)
@@ -181,6 +208,10 @@ class _Universe:
             if metadata.get("event_type") == "answerback_reminder":
                 about = metadata["event_payload"]
                 self.evidence.reminders.setdefault(about["ask_id"], []).append(about["number"])
+
+
+def _client(token: str) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(API_URL, headers={"Authorization": f"Bearer {token}"})
 
 
 async def _get(http: aiohttp.ClientSession, path: str) -> Json:

@@ -48,6 +48,8 @@ class Fault:
     drop: bool = False
     when: str = "before"
     channel: str | None = None
+    about: str = ""
+    """Only calls whose arguments have this text."""
     hits: int = 0
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -82,10 +84,11 @@ class Faults:
         drop: bool = False,
         when: str = "before",
         channel: str | None = None,
+        about: str = "",
     ) -> Fault:
         """Plan a failure for a method ("*" for all), `times` times (None: until cleared)."""
         fault = Fault(
-            method, times, status, retry_after, error, extra or {}, hang, drop, when, channel
+            method, times, status, retry_after, error, extra or {}, hang, drop, when, channel, about
         )
         self._planned.append(fault)
         return fault
@@ -96,12 +99,14 @@ class Faults:
             fault.release()
         self._planned.clear()
 
-    def take(self, method: str, channel: str | None) -> Fault | None:
+    def take(self, method: str, args: Json) -> Fault | None:
         """The failure planned for this call, if any; count it."""
         for fault in self._planned:
             if fault.method not in (method, "*") or fault.times == 0:
                 continue
-            if fault.channel is not None and fault.channel != channel:
+            if fault.channel is not None and fault.channel != args.get("channel"):
+                continue
+            if fault.about and fault.about not in str(args):
                 continue
             fault.hits += 1
             if fault.times is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 async def handle(slack: "FakeSlack", request: web.Request) -> web.StreamResponse:
     """POST to a response URL."""
     entry = slack.interactivity.response_urls.get(request.match_info["token"])
-    fault = slack.faults.take("response_url", None)
+    fault = slack.faults.take("response_url", {})
     if fault is not None and fault.status is not None:
         headers = {"Retry-After": str(fault.retry_after)} if fault.status == 429 else {}
         return web.Response(status=fault.status, headers=headers)

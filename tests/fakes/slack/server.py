@@ -196,8 +196,7 @@ class FakeSlack:
         args = await _arguments(request)
         given = str(args.pop("token", ""))
         token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip() or given
-        channel = args.get("channel")
-        fault = self.faults.take(name, channel if isinstance(channel, str) else None)
+        fault = self.faults.take(name, args)
         if fault is not None and (spoiled := await self._before(fault, request, name, args, token)):
             return spoiled
         wait = 0.0

@@ -1,0 +1,54 @@
+"""Looks at the messages all the time, as people do who click on nothing: a click would have a message shown again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from tests.fakes.slack.server import FakeSlack
+from tests.simulation.evidence import Evidence
+from tests.simulation.faults import Faults
+from tests.simulation.loop import SimulatedLoop
+from tests.simulation.people import DECIDING, controls_of, shown_ask
+from tests.simulation.service import CHANNEL
+
+SOON: Final = 120.0
+"""Seconds within which a message shows what its ask has come to, if nothing goes wrong meanwhile."""
+_EVERY: Final = 15.0
+
+
+class Watch:
+    """SHOWN: whoever looks sees how an ask stands, at most two minutes later, whether anybody clicks or not."""
+
+    def __init__(
+        self, loop: SimulatedLoop, slack: FakeSlack, evidence: Evidence, faults: Faults
+    ) -> None:
+        self._loop = loop
+        self._slack = slack
+        self._evidence = evidence
+        self._faults = faults
+        self._outdated_since: dict[str, float] = {}
+        """Since when a message has shown less than is known of its ask, by its timestamp."""
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(_EVERY)
+            self._look()
+
+    def _look(self) -> None:
+        now, evidence, known = self._loop.time(), self._evidence, self._evidence.known_revisions()
+        for message in self._slack.messages(CHANNEL):
+            if (ask_id := shown_ask(message)) is None:
+                continue
+            shown = [d.revision for _, d in controls_of(message) if d.verb in DECIDING]
+            if not shown or (ask_id not in evidence.ended and max(shown) >= known.get(ask_id, 0)):
+                self._outdated_since.pop(message.ts, None)
+                continue
+            since = self._outdated_since.setdefault(message.ts, now)
+            if now - max(since, self._faults.quiet_since) > SOON:
+                del self._outdated_since[message.ts]
+                what = "its end" if ask_id in evidence.ended else f"revision {known[ask_id]}"
+                evidence.broken.append(
+                    f"SHOWN: a message has shown revision {max(shown)} of {evidence.keys.get(ask_id)} "
+                    f"for {SOON:.0f} s, and not {what}"
+                )
