@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote
 
 from aiohttp import web
@@ -33,10 +33,6 @@ from answerback_web.sealed_requests import SealedRequests, Tickets
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
-if TYPE_CHECKING:
-    from answerback.ports.teams import AgentSignIns, LinkedAccounts
-
-
 _NO_PAGES: Final = ("/a/{link}/{rest:.*}", "/inbox", "/inbox/", "/inbox/{name}/{rest:.*}")
 """The paths that no page answers: a page says so, also where pages that are not configured would be."""
 
@@ -56,9 +52,7 @@ class WebSurface:
         proxies: the proxies that sign people in on the public listener.
         link_days: days after an ask's end for which its read-only link works.
         devices: where people subscribe to notifications; None if they cannot.
-        sign_ins: where people connect their own agents; None if they cannot.
         extensions: the pages that extensions add.
-        links: where people link their accounts; None if only the operator does.
     """
 
     name = NAME
@@ -79,9 +73,7 @@ class WebSurface:
         proxies: TrustedProxies | None = None,
         link_days: float = math.inf,
         devices: PushDevices | None = None,
-        sign_ins: AgentSignIns | None = None,
         extensions: Sequence[ExtensionPages] = (),
-        links: LinkedAccounts | None = None,
     ) -> None:
         access = PageLinks(secret, (public_url or local_url).rstrip("/"))
         self._site = Site(
@@ -100,7 +92,6 @@ class WebSurface:
         )
         self._tokens = tokens
         self._devices = devices
-        self._sign_ins, self._links = sign_ins, links
         self._extensions = extensions
 
     # --- the surface -------------------------------------------------------------------------------
@@ -164,9 +155,7 @@ class WebSurface:
             tokens=self._tokens,
             asks=asks,
             devices=self._devices,
-            sign_ins=self._sign_ins,
             extensions=self._extensions,
-            links=self._links,
         )
         routes = [
             web.get("/", inbox.sign_in_page),
@@ -177,14 +166,17 @@ class WebSurface:
             web.get("/inbox/{name}/history", inbox.history),
             web.get("/inbox/{name}/manifest.json", partial(manifest, visitors)),
             *(PushPages(site, visitors, self._devices).routes() if self._devices else ()),
-            *self._team_routes(site, visitors),
             *(route for each in self._extensions for route in each.routes(site, visitors)),
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
             *(web.get(path, self._site.missing) for path in _NO_PAGES),
         ]
-        pages = [responses.with_compiled_templates(self._site.with_pages(each)) for each in routes]
+        packages = tuple(each.templates for each in self._extensions if each.templates)
+        pages = [
+            responses.with_compiled_templates(self._site.with_pages(each), packages)
+            for each in routes
+        ]
         sealed = SealedRequests(
             self._site.proofs, self._tickets(visitors), self._site.watching, pages
         )
@@ -201,12 +193,3 @@ class WebSurface:
         """
         key = secrets.token_bytes(32) if visitors.operators else self._site.access.secret
         return Tickets(key, self._site.now)
-
-    def _team_routes(self, site: Site, visitors: Visitors) -> list[web.RouteDef]:
-        if self._sign_ins is None and self._links is None:
-            return []
-        from answerback_web.team_pages import AccountPages, DevicePages  # most services have none
-
-        agents = DevicePages(site, visitors, self._sign_ins).routes() if self._sign_ins else []
-        accounts = AccountPages(site, visitors, self._links).routes() if self._links else []
-        return [*agents, *accounts]

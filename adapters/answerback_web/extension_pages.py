@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 from aiohttp import web
 from markupsafe import Markup
@@ -35,6 +35,10 @@ class RowLink(NamedTuple):
 class ExtensionPages(ABC):
     """Pages that an extension adds, on each listener."""
 
+    templates: ClassVar[str] = ""
+    """The package in whose folder ``templates`` its templates are, which `answerback_web.responses` names
+    ``PACKAGE/NAME``; empty if there are none."""
+
     @abstractmethod
     def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
         """Return the routes of one listener. `answerback_web.visitors.VisitorPages` serves pages below inboxes."""
@@ -42,6 +46,10 @@ class ExtensionPages(ABC):
     async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
         """Return the links that a visitor finds in their inbox."""
         return ()
+
+    async def agents(self) -> Mapping[str, str]:
+        """Return the labels of agents that only it knows, by name: they can be searched for in the history."""
+        return {}
 
     def row_link(self, labels: Labels) -> RowLink | None:
         """Return the link beside each row; None: there is none."""

@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from aiohttp import web
@@ -30,9 +30,6 @@ from answerback_web.posts import Post
 from answerback_web.push_pages import worker_name
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
-
-if TYPE_CHECKING:
-    from answerback.ports.teams import AgentSignIns, LinkedAccounts
 
 logger = logging.getLogger(__name__)
 
@@ -59,9 +56,7 @@ class Inbox:
         tokens: whether agents need tokens; the example then shows one.
         asks: the pages of asks, which are also opened within the inbox.
         devices: where people subscribe to notifications; None if they cannot.
-        sign_ins: where people connect their own agents; None if they cannot.
         extensions: the pages that extensions add, to which it may link.
-        links: where people link their accounts; None if only the operator does.
     """
 
     def __init__(
@@ -72,16 +67,13 @@ class Inbox:
         tokens: bool,
         asks: AskPages,
         devices: PushDevices | None = None,
-        sign_ins: AgentSignIns | None = None,
         extensions: Sequence[ExtensionPages] = (),
-        links: LinkedAccounts | None = None,
     ) -> None:
         self._site = site
         self._asks = asks
         self._visitors = visitors
         self._tokens = tokens
         self._devices = devices
-        self._sign_ins, self._can_link = sign_ins, links is not None
         self._extensions = extensions
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
@@ -258,12 +250,8 @@ class Inbox:
             push=push,
             installable=True,
             drafts=self._site.draft_key(visitor.person),
-            connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
             **await self._of_extensions(request, visitor, links),
-            may_link=self._can_link
-            and not visitor.is_operator
-            and visitor.person.known is not AuthMethod.OIDC,
         )
 
     async def _of_extensions(
@@ -318,8 +306,9 @@ class Inbox:
 
     async def _agents(self, visitor: Visitor) -> dict[str, str]:
         """Return the agents to search for: for others than the operator, those of the newest asks that they may see."""
-        connected = await self._sign_ins.list_for(None) if self._sign_ins is not None else ()
-        known = {**self._site.agents, **{each.name: each.name for each in connected}}
+        known = dict(self._site.agents)
+        for extension in self._extensions:
+            known |= await extension.agents()
         if visitor.is_operator:
             return known
         service, person = self._site.service, visitor.person

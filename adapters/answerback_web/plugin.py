@@ -169,13 +169,11 @@ class WebPlugin(SurfacePlugin[WebSettings]):
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
         from answerback.ports.push import PushDevices
-        from answerback.ports.teams import AgentSignIns, LinkedAccounts
         from answerback_web.adapter import WebSurface
         from answerback_web.extension_pages import ExtensionPages
         from answerback_web.proxy_identity import TrustedProxies
 
-        devices, sign_ins = host.additions.get("push"), host.additions.get("sign_ins")
-        links = host.additions.get("account_links")
+        devices = host.additions.get("push")
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
@@ -191,8 +189,6 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             now=host.now,
             link_days=settings.link_days,
             devices=devices if isinstance(devices, PushDevices) else None,
-            sign_ins=sign_ins if isinstance(sign_ins, AgentSignIns) else None,
-            links=links if isinstance(links, LinkedAccounts) else None,
             extensions=[
                 each for each in host.additions.values() if isinstance(each, ExtensionPages)
             ],

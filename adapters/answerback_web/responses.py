@@ -77,12 +77,21 @@ _TEMPLATES: Final = {
 }
 
 
+def _read_template(name: str) -> str | None:
+    """Return a template of an extension, ``PACKAGE/NAME.html``; None: there is none."""
+    package, _, file = name.rpartition("/")
+    if not package:
+        return None
+    template = resources.files(package) / "templates" / file
+    return template.read_text("utf-8") if template.is_file() else None
+
+
 @cache
 def _environment() -> Environment:
-    from jinja2 import DictLoader, Environment, StrictUndefined
+    from jinja2 import ChoiceLoader, DictLoader, Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=DictLoader(_TEMPLATES),
+        loader=ChoiceLoader([DictLoader(_TEMPLATES), FunctionLoader(_read_template)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -133,27 +142,42 @@ _DEFAULTS: Final[dict[str, object]] = {
 """Template variables that only some pages set."""
 
 
-def with_compiled_templates(route: web.RouteDef) -> web.RouteDef:
-    """Return a route that is handled once all templates are compiled, without blocking the event loop."""
+_COMPILED: Final[set[tuple[str, ...]]] = set()
+"""The packages of extensions whose templates are compiled, as they were given together."""
+
+
+def with_compiled_templates(route: web.RouteDef, packages: tuple[str, ...]) -> web.RouteDef:
+    """Return a route that is handled once all templates are compiled, without blocking the event loop.
+
+    Args:
+        packages: the packages of extensions that have templates.
+    """
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        if not _compile.cache_info().currsize:
-            await asyncio.to_thread(_compile)
+        if packages not in _COMPILED:
+            await asyncio.to_thread(_compile, packages)
         return await route.handler(request)
 
     return web.RouteDef(route.method, route.path, handle, route.kwargs)
 
 
-@cache
-def _compile() -> None:
-    for name in _TEMPLATES:
+def _compile(packages: tuple[str, ...]) -> None:
+    folders = {package: resources.files(package) / "templates" for package in packages}
+    added = [f"{package}/{each.name}" for package, at in folders.items() for each in at.iterdir()]
+    for name in (*_TEMPLATES, *added):
         _environment().get_template(name)
     question_context.css_classes()
+    _COMPILED.add(packages)
 
 
 def render_template(name: str, **context: object) -> str:
     """Render a page's markup; everything in ``context`` is escaped when it is inserted."""
     return _environment().get_template(f"{name}.html").render(_DEFAULTS | context)
+
+
+def render_content(name: str, **context: object) -> Markup:
+    """Return what a template of an extension renders, to be inserted into a page."""
+    return Markup(render_template(name, **context))  # the template has escaped what it was given
 
 
 def render_standalone(labels: Labels, **context: object) -> str:

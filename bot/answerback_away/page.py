@@ -18,7 +18,6 @@ from answerback_away.announced_absences import AnnouncedAbsences
 from answerback_away.commands import about
 from answerback_away.snooze_page import SnoozePage, notice_of
 from answerback_away.snoozes import Snoozes
-from answerback_away.templates import content_of
 from answerback_web import responses
 from answerback_web.extension_pages import ExtensionPages, PageLink, RowLink
 from answerback_web.site import NAME, Site
@@ -32,6 +31,8 @@ _PATH: Final = "away"
 
 class AwayPages(ExtensionPages):
     """The page on both listeners. The operator's key is nobody in particular, and so is never away."""
+
+    templates = "answerback_away"
 
     def __init__(self, away: AnnouncedAbsences, snoozes: Snoozes, clock: Clock) -> None:
         self._away, self._snoozes, self._clock = away, snoozes, clock
@@ -85,10 +86,8 @@ class _AwayPage(VisitorPages):
             for known in self._away.people.accounts
             if (each := self._away.people.persons_named(known))
         ]
-        # The first time, the template is read and compiled.
-        content = await asyncio.to_thread(
-            content_of,
-            "away.html",
+        content = responses.render_content(
+            "answerback_away/away",
             back=texts.BACK,
             explained=texts.ABOUT,
             how_long=texts.HOW_LONG,
@@ -102,8 +101,7 @@ class _AwayPage(VisitorPages):
             names=names,
             error=error,
         )
-        escaped = Markup(content)  # the template has escaped what it was given
-        return self._extension_page(visitor, texts.TITLE, escaped, error=error, status=status)
+        return self._extension_page(visitor, texts.TITLE, content, error=error, status=status)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         post = await self._read(request, visitor)

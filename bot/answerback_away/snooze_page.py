@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,7 +14,6 @@ from answerback_away import texts
 from answerback_away.absences import parse_until
 from answerback_away.snooze_commands import subject_of
 from answerback_away.snoozes import Snoozes
-from answerback_away.templates import content_of
 from answerback_web import responses
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
@@ -57,10 +55,8 @@ class SnoozePage(VisitorPages):
             }
             for each in snoozed
         ]
-        # The first time, the template is read and compiled.
-        content = await asyncio.to_thread(
-            content_of,
-            "snooze.html",
+        content = responses.render_content(
+            "answerback_away/snooze",
             explained=texts.SNOOZE_EXPLAINED,
             lengths=texts.SNOOZE_FOR,
             other=texts.SNOOZE_OTHER,
@@ -71,8 +67,7 @@ class SnoozePage(VisitorPages):
             rows=rows,
         )
         heading = texts.SNOOZE if ask else texts.SNOOZED_LIST
-        escaped = Markup(content)  # the template has escaped what it was given
-        return self._extension_page(visitor, heading, escaped, error=error, status=status)
+        return self._extension_page(visitor, heading, content, error=error, status=status)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         post = await self._read(request, visitor)
@@ -107,8 +102,7 @@ async def notice_of(snoozes: Snoozes, visitor: Visitor, ask_id: str, home: str) 
     what = subject_of(snoozed.ask)
     text = Markup(texts.SNOOZED).format(time=_time(snoozed.until), what=what)
     values = {"action": f"{home}/{PATH}", "ask_id": ask_id, "text": text}
-    content = await asyncio.to_thread(content_of, "snoozed.html", undo=texts.UNDO, **values)
-    return Markup(content)  # the template has escaped what it was given
+    return responses.render_content("answerback_away/snoozed", undo=texts.UNDO, **values)
 
 
 def _time(at: float) -> Markup:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiohttp import web
 from markupsafe import Markup
@@ -15,12 +12,10 @@ from answerback.core.labels import Labels
 from answerback.presentation.durations import duration
 from answerback_numbers.stats import MAX_WEEKS, OFTEN, WEEKS, Stats
 from answerback_numbers.waits import ERROR
+from answerback_web import responses
 from answerback_web.extension_pages import ExtensionPages, PageLink
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 _PATH: Final = "numbers"
 _TITLE: Final = "Numbers"
@@ -31,6 +26,8 @@ Read = Callable[[int, Labels], Awaitable[Stats]]
 
 class NumbersPages(ExtensionPages):
     """The pages on both listeners; only the operator has them."""
+
+    templates = "answerback_numbers"
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -58,30 +55,15 @@ class _NumbersPage(VisitorPages):
         is_number = wanted.isascii() and wanted.isdecimal() and len(wanted) <= 3
         weeks = min(max(int(wanted), 1), MAX_WEEKS) if is_number else WEEKS
         stats = await self._read_stats(weeks, labels)
-        # The first time, the template is read and compiled.
-        content = await asyncio.to_thread(content_of, stats, weeks, labels)
-        escaped = Markup(content)  # the template has escaped what it was given
-        return self._extension_page(visitor, _TITLE, escaped)
+        return self._extension_page(visitor, _TITLE, _content_of(stats, weeks, labels))
 
 
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    source = resources.files("answerback_numbers") / "numbers.html"
-    return environment.from_string(source.read_text("utf-8"))
-
-
-def content_of(stats: Stats, weeks: int, labels: Labels) -> str:
-    """Return the page's content as markup."""
-
+def _content_of(stats: Stats, weeks: int, labels: Labels) -> Markup:
     def duration_text(seconds: float | None) -> str:
         return "–" if seconds is None else duration(seconds, labels)
 
-    return _template().render(
+    return responses.render_content(
+        "answerback_numbers/numbers",
         stats=stats,
         weeks=weeks,
         choices=_CHOICES,

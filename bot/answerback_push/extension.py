@@ -18,12 +18,14 @@ class PushExtension(Extension):
             return None
         from answerback.outbox.address_policy import guarded_session
         from answerback_push.pushes import Pushes, push_addresses  # an extra
+        from answerback_push.stored_subscriptions import StoredSubscriptions
 
         surface, rules, compose = parts.notifying
         addresses = push_addresses(rules)
         return Pushes(
             surface=surface,
             store=parts.store,
+            stored=StoredSubscriptions(parts.store.rows),
             clock=parts.clock,
             wake_outbox=parts.wake_outbox,
             people=parts.people,

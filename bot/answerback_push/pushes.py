@@ -41,6 +41,7 @@ from answerback.service.may_act import is_among
 from answerback.service.may_see import Viewer, may_see
 from answerback_push import push_messages
 from answerback_push.push_rows import CONFIRMING, OVER, push_rows
+from answerback_push.stored_subscriptions import StoredSubscriptions
 
 SEND: Final = "push.send"
 """One message to one browser."""
@@ -76,6 +77,7 @@ class Pushes(Running, PushDevices):
 
     surface: str
     store: Store
+    stored: StoredSubscriptions
     clock: Clock
     wake_outbox: Callable[[], None]
     people: People
@@ -125,9 +127,9 @@ class Pushes(Running, PushDevices):
             operator=await self._operator(),
             at=self.clock.now(),
         )
-        await self.store.push.save(added)
+        await self.stored.save(added)
         for oldest in (await self.list_for(person))[:-MAX_PER_PERSON]:
-            await self.store.push.remove(oldest.id)
+            await self.stored.remove(oldest.id)
         return True
 
     async def list_for(self, person: str) -> Sequence[PushSubscription]:
@@ -135,7 +137,7 @@ class Pushes(Running, PushDevices):
 
     async def unsubscribe(self, person: str, subscription_id: str) -> None:
         if any(each.id == subscription_id for each in await self.list_for(person)):
-            await self.store.push.remove(subscription_id)
+            await self.stored.remove(subscription_id)
 
     async def is_about(self, person: Person, ask: Ask) -> bool:
         if may_see(ask, Viewer(person=person), self.people):
@@ -155,7 +157,7 @@ class Pushes(Running, PushDevices):
 
     async def _subscriptions(self) -> list[PushSubscription]:
         """Return the subscriptions whose keys are still valid, and remove the others."""
-        found = await self.store.push.list()
+        found = await self.stored.list()
         holders = await self.holders() if found else ()
         hashes = {holder.key_hash for holder in holders}
         valid = []
@@ -163,7 +165,7 @@ class Pushes(Running, PushDevices):
             if each.operator in hashes and (not each.credential or each.credential in hashes):
                 valid.append(each)
             elif holders:  # without any key, the file could not be read
-                await self.store.push.remove(each.id)
+                await self.stored.remove(each.id)
         return valid
 
     async def _operator(self) -> str:
@@ -278,7 +280,7 @@ class Pushes(Running, PushDevices):
             self.http, to.endpoint, *(await self._message(ask, to, over=over, at=at)), at
         )
         if result.status in _GONE:
-            await self.store.push.remove(to.id)
+            await self.stored.remove(to.id)
             return SendResult(result.status, result.error, "the subscription has ended", gone=True)
         if over and result.error is None:
             await drafts.save(shown, None, at)

@@ -25,9 +25,10 @@ from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
 from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
-from answerback.ports.teams import LinkedAccounts, StartedLink
 from answerback_base.visible_text import one_line
+from answerback_teams.stored_links import StoredLinks
 from answerback_teams.typed_codes import CodeGuesses, GuessLimit, WrongCode, new_code, read_code
+from answerback_teams.values import StartedLink
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ def link_command(labels: Labels) -> Command:
     return Command("link", labels.link_command, "code")
 
 
-class AccountLinks(LinkedAccounts):
+class AccountLinks:
     """Starts, confirms, lists and removes links, and keeps the directory of people up to date.
 
     Args:
@@ -60,6 +61,7 @@ class AccountLinks(LinkedAccounts):
         signed_in_by: str | None,
     ) -> None:
         self._store, self._clock, self._people, self._labels = store, clock, people, labels
+        self._links = StoredLinks(store.rows)
         self._credentials, self._signed_in_by = credentials, signed_in_by
         self._guesses = CodeGuesses(store.drafts, clock, _GUESSES)
         # A lock exists for as long as something holds it or waits for it.
@@ -69,6 +71,7 @@ class AccountLinks(LinkedAccounts):
     # --- the page's side ---------------------------------------------------------------------------
 
     async def start(self, page: Person) -> StartedLink | None:
+        """Start a link in place of the last one; None unless a personal link or a proxy says whose page it is."""
         if is_operator(page) or page.known not in {AuthMethod.LINK, AuthMethod.PROXY}:
             return None
         code = new_code()
@@ -79,6 +82,7 @@ class AccountLinks(LinkedAccounts):
         return started
 
     async def started(self, page: Person) -> StartedLink | None:
+        """Return the link that a person has started, if there is still time."""
         match await self._store.drafts.get(_page_key(page)):
             case [str(code), int() | float() as at, typed_by, bool(agreed)]:
                 found = StartedLink(code, at, _read_person(typed_by), agreed)
@@ -87,6 +91,7 @@ class AccountLinks(LinkedAccounts):
                 return None
 
     async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
+        """Link the account that has confirmed the person's code, or refuse it; False if no such account has."""
         async with self._lock(page):
             started = await self.started(page)
             by = started.typed_by if started is not None and started.agreed else None
@@ -107,28 +112,30 @@ class AccountLinks(LinkedAccounts):
         await self.refresh()
         if self._people.name_of(by) is not None:
             return False
-        stored = await self._store.teams.list_links()
+        stored = await self._links.list()
         old = next((each for each in stored if each.id == account_id(by)), None)
         # Another process, or another page in this one, may have linked it since.
         if old is not None and old.ended_at is None and (await self._validity())(old):
             await self.refresh()
             return False
         new = AccountLink(account=by, page=page, credential=credential, at=self._clock.now())
-        saved = await self._store.teams.save_link(new.renewed(old))
+        saved = await self._links.save(new.renewed(old))
         if saved:
             await self._record("account_linked", page, by, page)
         await self.refresh()
         return saved
 
     async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
-        found = await self._store.teams.list_links()
+        """The linked accounts; with a person, only theirs."""
+        found = await self._links.list()
         live = [each for each in found if each.ended_at is None]
         return [each for each in live if page is None or self._people.is_same(each.page, page)]
 
     async def remove(self, account: str, by: Person, page: Person | None) -> bool:
+        """Remove a link; with ``page``, only if it is that person's. False if there is none such."""
         for link in await self.list_of(page):
             if link.id == account:
-                removed = await self._store.teams.save_link(link.ended(self._clock.now(), by))
+                removed = await self._links.save(link.ended(self._clock.now(), by))
                 if removed:
                     await self._record("account_unlinked", link.page, link.account, by)
                 await self.refresh()
@@ -195,7 +202,7 @@ class AccountLinks(LinkedAccounts):
 
     async def refresh(self) -> None:
         """Bring the directory of people up to date."""
-        links = await self._store.teams.list_links()
+        links = await self._links.list()
         self._people.update_links(links, await self._validity())
 
     async def _validity(self) -> Callable[[AccountLink], bool]:
@@ -210,6 +217,7 @@ class AccountLinks(LinkedAccounts):
         return is_valid
 
     async def run(self) -> None:
+        """Keep the directory of people up to date with what other processes change."""
         failing = False
         while True:
             try:

@@ -8,8 +8,9 @@ from answerback.api.operation import json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get
-from answerback.ports.teams import AgentSignIns, AgentToken
 from answerback.service.people_wire import PersonBody, Timestamp, iso
+from answerback_teams.sign_ins import SignIns
+from answerback_teams.values import AgentToken
 
 
 class ConnectedAgentBody(Wire):
@@ -62,7 +63,7 @@ async def remove_agent(call: ApiCall) -> web.Response:
     return await list_agents(call)
 
 
-def _sign_ins(call: ApiCall) -> AgentSignIns | None:
+def _sign_ins(call: ApiCall) -> SignIns | None:
     """Return what knows the agents.
 
     Raises:

@@ -13,8 +13,9 @@ from answerback.core.errors import ProblemError
 from answerback.core.people import CODE_SECONDS, AccountLink, account_id
 from answerback.core.person import Person
 from answerback.ports.operation import SURFACE_ONLY, ApiCall, ResponseSpec, delete, get, post
-from answerback.ports.teams import LinkedAccounts, StartedLink
 from answerback.service.people_wire import PersonBody, Timestamp, iso, person_body
+from answerback_teams.account_links import AccountLinks
+from answerback_teams.values import StartedLink
 
 
 class LinkBody(Wire):
@@ -117,7 +118,7 @@ async def remove(call: ApiCall) -> web.Response:
     return await list_links(call)
 
 
-async def _links_and_page(call: ApiCall) -> tuple[LinkedAccounts, Person | None]:
+async def _links_and_page(call: ApiCall) -> tuple[AccountLinks, Person | None]:
     """Return the links and whose page it is about; None: everyone's, for the operator."""
     from answerback_teams.running_links import RunningLinks  # most services have none
 

@@ -21,8 +21,8 @@ from answerback.http.request_body import BodyError, receive_body
 from answerback.http.request_rates import RequestRates
 from answerback.ports.clock import Clock
 from answerback.ports.extension import RunToCompletion
-from answerback.ports.teams import AskingProgram
 from answerback_teams.sign_ins import CODE_SECONDS, INTERVAL, PollError, SignIns
+from answerback_teams.values import AskingProgram
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from answerback.core.errors import ConfigError
 from answerback.core.people import PERSON_PREFIX, People
 from answerback.core.person import Person
 from answerback.ports.extension import Configured
-from answerback.ports.teams import NO_ONBOARDING, OnboardingRules
+from answerback_teams.values import NO_ONBOARDING, OnboardingRules
 
 FindGroups = Callable[[Person, frozenset[str]], Awaitable[frozenset[str] | None]]
 """Returns which of these groups an account is in; None if its surface cannot say yet."""

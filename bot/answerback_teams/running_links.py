@@ -33,5 +33,9 @@ class RunningLinks(Running):
     def commands(self) -> Sequence[Command]:
         return (self.links.command,)
 
-    def for_page(self, surface: str) -> AccountLinks:
-        return self.links
+    def for_page(self, surface: str) -> object | None:
+        if surface != "web":
+            return None
+        from answerback_teams.account_pages import AccountPages
+
+        return AccountPages(self.links)

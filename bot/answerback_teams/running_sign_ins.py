@@ -8,11 +8,11 @@ from aiohttp import web
 
 from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, KnownAgent, Running, ServiceParts
-from answerback.ports.teams import RulesInForce
 from answerback_teams.oauth import OAuthEndpoints
 from answerback_teams.onboarding_rules import build_rules
 from answerback_teams.sign_in_commands import sign_in_commands
 from answerback_teams.sign_ins import SignIns
+from answerback_teams.values import RulesInForce
 
 
 class RunningSignIns(Running):
@@ -46,8 +46,12 @@ class RunningSignIns(Running):
     def commands(self) -> Sequence[Command]:
         return sign_in_commands(self.sign_ins, self._labels) if self.sign_ins.is_open() else ()
 
-    def for_page(self, surface: str) -> SignIns:
-        return self.sign_ins
+    def for_page(self, surface: str) -> object | None:
+        if surface != "web":
+            return None
+        from answerback_teams.agent_pages import AgentPages
+
+        return AgentPages(self.sign_ins)
 
     def reload(self, configured: Configured) -> Callable[[], None]:
         rules = build_rules(configured)

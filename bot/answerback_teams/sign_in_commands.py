@@ -6,13 +6,14 @@ from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
-from answerback.ports.teams import AgentSignIns, SignIn, SignInRefusal, SignInState
-from answerback.presentation.sign_in_text import (
+from answerback_teams.sign_in_text import (
     agent_row,
     decided_text,
     refusal_text,
     request_lines,
 )
+from answerback_teams.sign_ins import SignIns
+from answerback_teams.values import SignIn, SignInRefusal, SignInState
 
 CONNECT: Final = "connect"
 AGENTS: Final = "agents"
@@ -27,13 +28,13 @@ def listed_commands(labels: Labels) -> tuple[Command, Command]:
     return Command(CONNECT, labels.connect_about, "code"), Command(AGENTS, labels.agents_about)
 
 
-def sign_in_commands(sign_ins: AgentSignIns, labels: Labels) -> tuple[Command, ...]:
+def sign_in_commands(sign_ins: SignIns, labels: Labels) -> tuple[Command, ...]:
     commands, (connect, agents) = _Commands(sign_ins, labels), listed_commands(labels)
     return connect._replace(answer=commands.connect), agents._replace(answer=commands.agents)
 
 
 class _Commands:
-    def __init__(self, sign_ins: AgentSignIns, labels: Labels) -> None:
+    def __init__(self, sign_ins: SignIns, labels: Labels) -> None:
         self._sign_ins, self._labels = sign_ins, labels
 
     async def connect(self, use: CommandUse) -> CommandAnswer:

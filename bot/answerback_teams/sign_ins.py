@@ -22,8 +22,19 @@ from answerback.ports.extension import KnownAgent
 from answerback.ports.person_key import hash_of, new_token
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.ports.teams import (
-    AgentSignIns,
+from answerback.service.grants import CredentialOf
+from answerback.service.inbox import find_groups_among
+from answerback_teams.onboarding_rules import FindGroups, may_own
+from answerback_teams.stored_sign_ins import StoredSignIns
+from answerback_teams.typed_codes import (
+    CodeGuesses,
+    GuessLimit,
+    WrongCode,
+    new_code,
+    random_letters,
+    read_code,
+)
+from answerback_teams.values import (
     AgentToken,
     AskingProgram,
     Redeemed,
@@ -33,17 +44,6 @@ from answerback.ports.teams import (
     SignInState,
     WaitingRoom,
     account_of,
-)
-from answerback.service.grants import CredentialOf
-from answerback.service.inbox import find_groups_among
-from answerback_teams.onboarding_rules import FindGroups, may_own
-from answerback_teams.typed_codes import (
-    CodeGuesses,
-    GuessLimit,
-    WrongCode,
-    new_code,
-    random_letters,
-    read_code,
 )
 
 logger = logging.getLogger(__name__)
@@ -110,7 +110,7 @@ def _user_hash(code: str) -> str:
     return hash_of(f"user:{read_code(code)}")
 
 
-class SignIns(AgentSignIns):
+class SignIns:
     """Connects agents and authenticates them.
 
     Args:
@@ -130,7 +130,7 @@ class SignIns(AgentSignIns):
         credential_of: CredentialOf,
         is_taken: Callable[[str], bool],
     ) -> None:
-        self._store, self._clock = store.teams, clock
+        self._store, self._clock = StoredSignIns(store.rows), clock
         self._in_force = in_force
         self._people, self._surfaces = people, surfaces
         self._credential_of = credential_of
@@ -213,10 +213,15 @@ class SignIns(AgentSignIns):
     # --- the person ----------------------------------------------------------------------------------
 
     async def look_up(self, code: str, person: Person) -> SignIn | SignInRefusal:
+        """Return what waits with a code, to be shown to this person. Only then can they decide about it."""
         refusal = await self._refusal(person)
         return refusal or await self._show(code, person)
 
     async def decide(self, key: str, person: Person, *, approve: bool) -> SignIn | SignInRefusal:
+        """Approve or deny a sign-in, given by its id or its code; return it as it is then.
+
+        One that was not shown to this person is still pending then, and is to be shown.
+        """
         if refusal := await self._refusal(person):
             return refusal
         sign_in = await self._find(key)
@@ -272,12 +277,15 @@ class SignIns(AgentSignIns):
         return found if found is not None and self._is_valid(found) else None
 
     def is_open(self) -> bool:
+        """Return True if any person may connect agents."""
         return bool(self._in_force.rules.owners)
 
     def terms(self) -> tuple[float, str]:
+        """Return how many days an agent may ask, and on which route."""
         return self._in_force.rules.days, self._in_force.rules.route
 
     async def list_for(self, person: Person | None) -> Sequence[AgentToken]:
+        """Return the agents of a person, or with None of all, oldest first."""
         found, now = await self._store.list_tokens(), self._clock.now()
         return [
             each
@@ -286,6 +294,7 @@ class SignIns(AgentSignIns):
         ]
 
     async def remove(self, name: str, person: Person | None) -> bool:
+        """Remove an agent of a person, or with None of any; False if there is none of this name."""
         theirs = {each.name for each in await self.list_for(person)}
         removed = name in theirs and await self._store.remove_token(name)
         if removed:

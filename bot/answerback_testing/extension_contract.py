@@ -6,12 +6,16 @@ fixture ``tables`` returns the configuration's tables, by name.
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+import aiohttp
 import pytest
 from pydantic import JsonValue
+from yarl import URL
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Change, Reason, Status
@@ -23,6 +27,7 @@ from answerback.ports.store import Decision, Write
 from answerback.runtime.app import RunningService, run_service
 from answerback.runtime.config import Settings, settings_type
 from answerback.service.submission_request import read_submission
+from answerback_storage.personal_links_file import PersonalLinksFile
 from answerback_testing.chosen_extensions import only_extensions
 from answerback_testing.example_asks import new_ask
 
@@ -111,6 +116,21 @@ class ExtensionContract:
         await service.withdraw(ask.id)
         await service.erase(ask.id)
         assert [row for name in names for row in await store.rows.of_ask(name, ask.id)] == []
+
+    async def test_peoples_inboxes_open_and_so_does_each_page_that_they_link_to(
+        self, up: RunningService, settings: Settings
+    ) -> None:
+        people = PersonalLinksFile(Path(settings.storage.url.removeprefix("sqlite:///")))
+        key = await asyncio.to_thread(people.add, "ann", 1.0)
+        async with aiohttp.ClientSession() as http:
+            for address in (up.inbox_url, f"{up.api_url}/?key={key}"):
+                async with http.get(address) as inbox:
+                    assert inbox.status == 200
+                    links = re.findall(r'href="(\.\./inbox/[^"?]+/[^"?]+)"', await inbox.text())
+                assert links
+                for link in links:
+                    async with http.get(inbox.url.join(URL(link))) as page:
+                        assert page.status == 200, link
 
     async def test_a_service_without_it_works(self, settings: Settings) -> None:
         with only_extensions([]):

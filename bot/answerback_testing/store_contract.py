@@ -27,7 +27,6 @@ from answerback_testing.store_push import PushContract
 from answerback_testing.store_receipts import ReceiptsContract
 from answerback_testing.store_rows import RowsContract
 from answerback_testing.store_search import SearchContract
-from answerback_testing.store_teams import TeamsContract
 
 
 class StoreContract(
@@ -46,7 +45,6 @@ class StoreContract(
     AnswerFilesContract,
     FilesContract,
     GrantsContract,
-    TeamsContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

@@ -1,4 +1,4 @@
-"""The contract of stores: push subscriptions."""
+"""The contract of stores: notifications that are sent like webhooks."""
 
 from __future__ import annotations
 
@@ -8,45 +8,14 @@ from dataclasses import replace
 import pytest
 
 from answerback.ports.claims import Claim
-from answerback.ports.push import PushSubscription
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback_testing.example_asks import new_ask
 from answerback_testing.store_examples import new_delivery
 
 
-def new_subscription(number: int = 1) -> PushSubscription:
-    """Return the subscription of a browser."""
-    return PushSubscription(
-        id=f"{number:032x}",
-        person="kim",
-        endpoint=f"https://push.example/{number}",
-        key="p256dh",
-        auth="auth",
-        device="Firefox",
-        credential="sha256:1",
-        operator="sha256:2",
-        at=float(number),
-    )
-
-
 class PushContract:
-    """Push subscriptions."""
-
-    @pytest.mark.rule("PUSH-2")
-    async def test_subscriptions_are_kept_oldest_first_replaced_by_id_and_removed(
-        self, store: Store
-    ) -> None:
-        first, second = new_subscription(1), new_subscription(2)
-        await store.push.save(second)
-        await store.push.save(first)
-        assert list(await store.push.list()) == [first, second]
-        again = replace(first, person="ann", at=3.0)
-        await store.push.save(again)
-        assert list(await store.push.list()) == [second, again]
-        await store.push.remove(second.id)
-        await store.push.remove(second.id)
-        assert list(await store.push.list()) == [again]
+    """Deliveries whose types begin with ``push.``."""
 
     @pytest.mark.rule("PUSH-5")
     async def test_pushes_are_no_webhooks_they_are_not_counted_and_leave_nothing_behind(

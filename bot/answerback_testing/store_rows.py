@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.ports.extension_rows import NewRow
+from answerback.core.errors import StoreError
+from answerback.ports.extension_rows import NewRow, RowTransaction
 from answerback.ports.store import Decision, Store, Write
 from answerback_testing.example_asks import new_ask
 from answerback_testing.store_examples import answer_decision, end_decision
 
 _TABLE = "outcomes"
+_SLOW = """WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 50000)
+    SELECT count(*) FROM numbers"""
 
 
 async def _add(store: Store, ask_id: str, *rows: NewRow) -> None:
@@ -94,3 +101,57 @@ class RowsContract:
         await store.asks.change("ask_1", end_decision())
         await store.erasure.erase("ask_1", 3_000.0, ())
         assert [row.ask_id for row in await store.rows.list(_TABLE)] == ["ask_2"]
+
+    @pytest.mark.rule("PLUGIN-9")
+    async def test_json_is_written_to_a_column_and_read_in_order(self, store: Store) -> None:
+        save = "INSERT INTO away (person, value, at) VALUES {values}"
+        values = [{"n": "\u00fc'$1{}"}, [1, None], {}]
+        await store.rows.write(save, [[f"p{n}", each, 9.0 - n] for n, each in enumerate(values)])
+        assert list(await store.rows.read_values("away", order="at")) == values[::-1]
+        with pytest.raises(StoreError, match="text"):
+            await store.rows.write(save, [["p9", {"n": "\ud800"}, 1.0]])
+        assert len(await store.rows.read_values("away", order="at")) == 3
+
+    @pytest.mark.rule("PLUGIN-9")
+    async def test_statements_of_a_transaction_are_stored_together_or_not_at_all(
+        self, store: Store
+    ) -> None:
+        add = "INSERT INTO away (person, value, at) VALUES ($1, $2, $3)"
+
+        async def fail(tx: RowTransaction) -> None:
+            await tx.execute(add, "ann", "1", 1.0)
+            assert await tx.execute("SELECT person FROM away") == [("ann",)]
+            await tx.execute("INSERT INTO away (person) VALUES (NULL)")
+
+        with pytest.raises(StoreError):
+            await store.rows.transact(fail, lock="away")
+        assert await store.rows.read("SELECT person FROM away") == []
+
+    @pytest.mark.rule("PLUGIN-9")
+    async def test_who_counts_under_the_lock_of_a_table_counts_what_others_have_added(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        add = "INSERT INTO away (person, value, at) VALUES ($1, $2, $3)"
+
+        def add_if_alone(name: str) -> Callable[[RowTransaction], Coroutine[Any, Any, bool]]:
+            async def run(tx: RowTransaction) -> bool:
+                [(count,)] = await tx.execute("SELECT count(*) FROM away")
+                await tx.execute(_SLOW)  # so that others count meanwhile, if they can
+                if not count:
+                    await tx.execute(add, name, "1", 1.0)
+                return not count
+
+            return run
+
+        other = make_store()
+        await other.open()
+        try:
+            added = await asyncio.gather(
+                *(
+                    each.rows.transact(add_if_alone(f"{n}"), lock="away")
+                    for n, each in enumerate((store, other) * 2)
+                )
+            )
+        finally:
+            await other.close()
+        assert added.count(True) == 1

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final, TypeVar
 
-from answerback.ports.extension_rows import NewRow, RowStore, SchemaTable, StoredRow
+from pydantic import JsonValue
+
+from answerback.ports.extension_rows import (
+    NewRow,
+    RowStore,
+    RowTransaction,
+    SchemaTable,
+    StoredRow,
+)
 from answerback.ports.installed_extensions import installed_extensions
-from answerback_storage import rows
+from answerback_storage.rows import Row, dump, read_value
 from answerback_storage.sql_database import Part, SqlDatabase, placeholders, value_rows
+
+T = TypeVar("T")
 
 COLUMNS: Final = ("seq", "name", "ask_id", "value", "at")
 _DELETE: Final = "DELETE FROM extension_rows WHERE name = $1 AND"
@@ -25,9 +35,9 @@ def copied_tables() -> dict[str, Sequence[str]]:
     return {table.name: table.columns for table in schema_tables() if table.columns}
 
 
-def row(new: NewRow, ask_id: str, at: float) -> rows.Row:
+def row(new: NewRow, ask_id: str, at: float) -> Row:
     """Return a new row's columns but its number."""
-    return (new.table, ask_id, rows.dump(new.value), at)
+    return (new.table, ask_id, dump(new.value), at)
 
 
 class SqlExtensionRows(Part[SqlDatabase], RowStore):
@@ -41,7 +51,7 @@ class SqlExtensionRows(Part[SqlDatabase], RowStore):
         statement = f"""SELECT seq, ask_id, {self._db.as_bytes.format("value")}, at FROM extension_rows
             WHERE name = $1 AND {where}"""
         found = await self._db.fetch(statement, table, *values)
-        read = [(each, rows.read_value(each[2], "extension_rows")) for each in found]
+        read = [(each, read_value(each[2], "extension_rows")) for each in found]
         return [
             StoredRow(seq, ask_id, value[0], at)
             for (seq, ask_id, _, at), value in read
@@ -56,12 +66,28 @@ class SqlExtensionRows(Part[SqlDatabase], RowStore):
     async def prune(self, table: str, before: float) -> None:
         await self._db.execute(f"{_DELETE} at < $2", table, before)
 
-    async def read(self, statement: str, *values: object) -> Sequence[rows.Row]:
+    async def read(self, statement: str, *values: object) -> Sequence[Row]:
         names = {"ended": self._db.ended, "ended_at": self._db.ended_at}
         return await self._db.fetch(statement.format(**names), *values)
 
     async def write(
         self, statement: str, rows: Sequence[Sequence[object]]
     ) -> Sequence[tuple[Any, ...]]:
-        values = [value for row in rows for value in row]
+        values = [_stored(value) for row in rows for value in row]
         return await self._db.execute(statement.format(values=value_rows(rows)), *values)
+
+    async def read_values(self, table: str, order: str) -> Sequence[JsonValue]:
+        value = self._db.as_bytes.format("value")
+        found = await self._db.fetch(f"SELECT {value} FROM {table} ORDER BY {order}")
+        read = [read_value(each, table) for (each,) in found]
+        return [each[0] for each in read if each is not None]
+
+    async def transact(
+        self, work: Callable[[RowTransaction], Coroutine[Any, Any, T]], *, lock: str
+    ) -> T:
+        return await self._db.transact(work, lock=lock)
+
+
+def _stored(value: object) -> object:
+    """Return a column's value: objects and arrays as JSON."""
+    return dump(value) if isinstance(value, dict | list) else value

@@ -15,10 +15,8 @@ from answerback_storage.extension_rows import SqlExtensionRows
 from answerback_storage.files import SqlFiles
 from answerback_storage.grants import SqlGrants
 from answerback_storage.late_answers import SqlLateAnswers
-from answerback_storage.push_subscriptions import SqlPushSubscriptions
 from answerback_storage.receipts import SqlReceipts
 from answerback_storage.sql_database import Part, SqlDatabase, placeholders
-from answerback_storage.teams import SqlTeams
 
 
 class SqlStore(Store):
@@ -30,8 +28,6 @@ class SqlStore(Store):
         self.grants = SqlGrants(db)
         self.late_answers = SqlLateAnswers(db)
         self.rows = SqlExtensionRows(db)
-        self.push = SqlPushSubscriptions(db)
-        self.teams = SqlTeams(db)
         self.files = SqlFiles(db)
         self.erasure = SqlErasure(db, changes, self.files)
         self.drafts = SqlDrafts(db)

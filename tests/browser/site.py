@@ -26,6 +26,7 @@ from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback_teams.account_links import AccountLinks
+from answerback_teams.account_pages import AccountPages
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
 from tests.service_support import FakeSurface
@@ -196,7 +197,7 @@ async def site(
             link_days=link_days,
             holders=holders,
             agents=agents,
-            links=links,
+            extensions=[AccountPages(links)] if links else [],
         )
         await surface.start()
         here, local_url = await listen(surface.routes(), local=True, bound=local)

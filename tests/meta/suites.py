@@ -83,7 +83,6 @@ SUITES: Final = {
         f"{_BOT}/teams",
         f"{_BOT}/api",
         f"{_BOT}/cli",
-        f"{_ADAPTERS}/web",
     ),
     "bot/answerback_webhooks/*.py": (f"{_BOT}/webhooks", f"{_BOT}/service"),
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),

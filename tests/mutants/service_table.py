@@ -326,7 +326,7 @@ SERVICE = (
         f"{_TEAMS}/account_links.py",
         "if old is not None and old.ended_at is None and (await self._validity())(old):",
         "if False:",
-        ("tests/unit/adapters/web/test_account_pages.py",),
+        (f"{_UNIT}/teams/test_account_pages.py",),
     ),
     *(
         Mutant(f"{_TEAMS}/{file}.py", line, mutant, (f"{_UNIT}/teams/{test}.py",))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue
 
 if TYPE_CHECKING:
     from answerback.ports.store_values import Delivery
+
+T = TypeVar("T")
 
 
 class NewRow(NamedTuple):
@@ -60,6 +62,13 @@ class StoredRow(NamedTuple):
     at: float
 
 
+class RowTransaction(Protocol):
+    """Statements that are committed together; see `RowStore.transact`."""
+
+    async def execute(self, statement: str, *values: object) -> Sequence[tuple[Any, ...]]:
+        """Run a statement that both databases understand, and return its rows."""
+
+
 class RowStore(Protocol):
     """The rows of extensions in the store. They are stored with changes of asks: see `answerback.ports.store.Write`."""
 
@@ -87,7 +96,28 @@ class RowStore(Protocol):
         self, statement: str, rows: Sequence[Sequence[object]]
     ) -> Sequence[tuple[Any, ...]]:
         """Write to such a table, in a transaction of its own, and return what the statement returns. ``{values}``
-        stands for the rows, as ``VALUES`` takes them."""
+        stands for the rows, as ``VALUES`` takes them. Objects and arrays are stored as JSON.
+
+        Raises:
+            StoreError: an object or array contains what is not text, such as half a surrogate pair.
+        """
+
+    async def read_values(self, table: str, order: str) -> Sequence[JsonValue]:
+        """Return the JSON of a column ``value`` of such a table, without what cannot be read, which is logged.
+
+        Args:
+            order: the columns by which the rows are sorted.
+        """
+
+    async def transact(
+        self, work: Callable[[RowTransaction], Coroutine[Any, Any, T]], *, lock: str
+    ) -> T:
+        """Run several statements as one durable transaction. ``work`` must not wait for anything else, and may be run
+        again from the beginning, as if it had not run before.
+
+        Args:
+            lock: a table to which no other transaction writes until this one ends.
+        """
 
 
 class SchemaTable(NamedTuple):

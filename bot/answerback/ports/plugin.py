@@ -97,8 +97,7 @@ class Host:
     """Returns the time in seconds since the epoch."""
     additions: Mapping[str, object] = field(default_factory=dict)
     """The parts that extensions add to this surface's pages, by their names: ``push`` is an
-    `answerback.ports.push.PushDevices`, ``sign_ins`` an `answerback.ports.teams.AgentSignIns`, ``account_links`` an
-    `answerback.ports.teams.LinkedAccounts`."""
+    `answerback.ports.push.PushDevices`; see `answerback.ports.extension.Running.for_page` for the others."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None

@@ -1,4 +1,4 @@
-"""Web Push: who subscribed, what the operator allows, and where both are kept. Values and a part of the store."""
+"""Web Push: who has subscribed, and what the operator allows."""
 
 from __future__ import annotations
 
@@ -36,19 +36,6 @@ class PushSubscription:
     operator: str
     """The hash of the service's own key: replacing it ends all subscriptions."""
     at: float
-
-
-class PushSubscriptions(Protocol):
-    """The subscriptions in the store."""
-
-    async def save(self, new: PushSubscription) -> None:
-        """Store a subscription in place of the one with its id."""
-
-    async def list(self) -> Sequence[PushSubscription]:
-        """All subscriptions, oldest first."""
-
-    async def remove(self, subscription_id: str) -> None:
-        """Remove a subscription; an unknown id is ignored."""
 
 
 @dataclass(frozen=True, slots=True)

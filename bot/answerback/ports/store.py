@@ -20,7 +20,6 @@ from answerback.ports.extension_rows import AskRow, NewRow, RowStore
 from answerback.ports.files import FileStore
 from answerback.ports.late_answers import LateAnswerStore, SeenState
 from answerback.ports.live_messages import MessageQueries
-from answerback.ports.push import PushSubscriptions
 from answerback.ports.receipts import ReceiptStore
 from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
@@ -38,7 +37,6 @@ from answerback.ports.store_values import (
     StoredEntry,
 )
 from answerback.ports.surface import Shown
-from answerback.ports.teams import TeamStore
 
 T = TypeVar("T")
 
@@ -308,10 +306,8 @@ class Store(Protocol):
     rate_limits: RateLimits
     changes: RemoteChanges
     drafts: Drafts
-    push: PushSubscriptions
     rows: RowStore
     files: FileStore
-    teams: TeamStore
     erasure: Erasure
     maintenance: Maintenance
 

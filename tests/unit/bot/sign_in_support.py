@@ -5,17 +5,17 @@ from __future__ import annotations
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.store_values import AskLimits
-from answerback.ports.teams import (
+from answerback_teams.sign_ins import (
+    Codes,
+    Issued,
+    SignIns,
+)
+from answerback_teams.values import (
     AskingProgram,
     OnboardingRules,
     RulesInForce,
     SignIn,
     SignInState,
-)
-from answerback_teams.sign_ins import (
-    Codes,
-    Issued,
-    SignIns,
 )
 from tests.unit.bot.conftest import Parts
 

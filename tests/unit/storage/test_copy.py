@@ -29,6 +29,7 @@ from answerback_away.away import SAVE
 from answerback_away.snoozes import SAVE as SAVE_SNOOZE
 from answerback_numbers.facts import Facts
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
+from answerback_push.stored_subscriptions import StoredSubscriptions
 from answerback_receipts.bodies import ReceiptBody
 from answerback_receipts.checks import check, check_store
 from answerback_storage import rows
@@ -44,10 +45,10 @@ from answerback_testing.store_examples import (
 )
 from answerback_testing.store_grants import new_grant
 from answerback_testing.store_places import move_decision
-from answerback_testing.store_push import new_subscription
 from answerback_testing.store_receipts import end_with_receipt, take_lease
-from answerback_testing.store_teams import ANNS, approve, new_link, new_token
 from tests.postgres import store_at
+from tests.stores.push import new_subscription
+from tests.stores.teams import ANNS, approve, links_in, new_link, new_token, sign_ins_in
 from tests.unit.bot.receipt_support import Signed
 
 ODD = "ü\x00\x1a\x1a0😀"
@@ -106,9 +107,9 @@ async def fill(store: Store) -> None:
     await store.drafts.save(ODD, [ODD], 1.0)
     await store.record.add(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
     await store.secret("web")
-    await store.push.save(replace(new_subscription(), device=ODD))
-    await store.teams.redeem(await approve(store), new_token(), ANNS, 9)
-    await store.teams.save_link(new_link(ODD))
+    await StoredSubscriptions(store.rows).save(replace(new_subscription(), device=ODD))
+    await sign_ins_in(store).redeem(await approve(store), new_token(), ANNS, 9)
+    await links_in(store).save(new_link(ODD))
     await store.rows.write(SAVE, [[ODD, ODD, 1.5]])
     await store.rows.write(SAVE_SNOOZE, [[ODD, "ask_1", 2.5, ODD]])
     file = AttachedFile(id="file_a", name=ODD, media_type="image/png", bytes=3, sha256="0" * 64)
@@ -132,7 +133,7 @@ async def holds_everything(store: Store) -> None:
     assert (await store.asks.change("ask_2", read_only_decision, delivery="Ev1"))[1]
     assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.drafts.get(ODD) == [ODD]
-    assert list(await store.teams.list_links()) == [new_link(ODD)]
+    assert list(await links_in(store).list()) == [new_link(ODD)]
     stored_file = await store.files.get("file_a")
     assert stored_file is not None
     assert (stored_file.file.name, stored_file.ask_id) == (ODD, "ask_12")

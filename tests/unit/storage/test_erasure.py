@@ -21,16 +21,17 @@ from answerback.ports.receipts import NewReceipt
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
 from answerback_postgres.store import PostgresStore
+from answerback_push.stored_subscriptions import StoredSubscriptions
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
 from answerback_testing.store_erasure import SECRET, answer_secretly, secret_ask
 from answerback_testing.store_examples import ANN, end_decision, new_delivery, receipt_row
 from answerback_testing.store_grants import end_with_grant, new_grant
-from answerback_testing.store_push import new_subscription
-from answerback_testing.store_teams import ANNS, approve, new_link, new_token
 from tests.postgres import Server
 from tests.service_support import WAIT
+from tests.stores.push import new_subscription
+from tests.stores.teams import ANNS, approve, links_in, new_link, new_token, sign_ins_in
 
 
 def files_with(text: str, folder: Path) -> list[str]:
@@ -212,10 +213,12 @@ async def test_the_planners_statistics_have_no_content(postgres_server: Server) 
             assert ended is not None
             receipt = NewReceipt("{}", f'{{"salt":"{SECRET}{number}"}}')
             await store.asks.create(ended._replace(ask_rows=(receipt_row(receipt),)), None)
-            await store.teams.save_link(new_link(f"U{number}", replace(ANN, name=SECRET)))
-            await store.push.save(replace(new_subscription(number), device=SECRET))
+            await links_in(store).save(new_link(f"U{number}", replace(ANN, name=SECRET)))
+            await StoredSubscriptions(store.rows).save(
+                replace(new_subscription(number), device=SECRET)
+            )
             token = new_token(number, credential=SECRET)
-            await store.teams.redeem(await approve(store, number), token, ANNS, 99)
+            await sign_ins_in(store).redeem(await approve(store, number), token, ANNS, 99)
         postgres_server.run("ANALYZE", database)
         kept = postgres_server.run(
             """SELECT tablename, attname FROM pg_stats

@@ -15,9 +15,13 @@ from answerback_testing.store_contract import StoreContract
 from tests.stores.away import AwayContract
 from tests.stores.numbers import NumbersContract
 from tests.stores.oidc import OidcContract
+from tests.stores.push import SubscriptionsContract
+from tests.stores.teams import TeamsContract
 
 
-class TestSqliteStore(NumbersContract, AwayContract, OidcContract, StoreContract):
+class TestSqliteStore(
+    NumbersContract, AwayContract, OidcContract, SubscriptionsContract, TeamsContract, StoreContract
+):
     """`StoreContract` on a real file."""
 
     @pytest.fixture
@@ -26,7 +30,13 @@ class TestSqliteStore(NumbersContract, AwayContract, OidcContract, StoreContract
 
 
 class TestPostgresStore(
-    SharedStoreContract, NumbersContract, AwayContract, OidcContract, StoreContract
+    SharedStoreContract,
+    NumbersContract,
+    AwayContract,
+    OidcContract,
+    SubscriptionsContract,
+    TeamsContract,
+    StoreContract,
 ):
     """`StoreContract` on a real server."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.push import PushRules
+from answerback_push.stored_subscriptions import StoredSubscriptions
 from answerback_web.push_pages import worker_name
 from tests.browser.site import KEY, OPERATOR
 from tests.fakes.push_service import PushBrowser
@@ -64,10 +65,10 @@ async def test_nothing_is_done_for_strangers_and_other_sites(rig: Rig) -> None:
 
 
 async def test_a_store_that_fails_is_said_to(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail() -> list[object]:
+    async def fail(_self: object) -> list[object]:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(rig.store.push, "list", fail)
+    monkeypatch.setattr(StoredSubscriptions, "list", fail)
     assert (await read(rig, f"{rig.inbox()}/devices")).status == 503
 
 

@@ -13,6 +13,7 @@ from answerback.ports.push import MAX_PER_PERSON, NewSubscription, PushRules
 from answerback.ports.sender import SendResult
 from answerback.ports.store_values import Delivery, DeliveryState
 from answerback_push import push_messages, pushes
+from answerback_push.stored_subscriptions import StoredSubscriptions
 from tests.browser.site import KEY
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import Receiver, receiving
@@ -129,7 +130,7 @@ async def test_a_replaced_key_ends_its_subscriptions_and_the_services_own_all(
         for each in [*await rig.devices.list_for("ann"), *await rig.devices.list_for("operator")]
     }
     assert left == ({"operator"} if revoked == "ann" else set())
-    assert {each.person for each in await rig.store.push.list()} == left
+    assert {each.person for each in await StoredSubscriptions(rig.store.rows).list()} == left
     assert (await rig.devices.server_key() == before) is (revoked == "ann")
 
 

@@ -16,6 +16,7 @@ from answerback.service.submission_request import Route
 from answerback_storage.personal_links_file import PersonalLinksFile
 from answerback_teams import oauth
 from answerback_teams.settings import OnboardingSettings
+from answerback_teams.stored_sign_ins import StoredSignIns
 from answerback_web.plugin import WebSettings
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
@@ -325,13 +326,12 @@ async def test_a_database_that_fails_is_said_so_and_costs_nothing(
 ) -> None:
     async with onboarding(serve) as api:
         begun = await begin(api)
-        tokens = api.running.service.store.teams
 
         async def fail(*_: object) -> None:
             raise StoreError("disk")
 
         with monkeypatch.context() as failing:
-            failing.setattr(tokens, "find_sign_in", fail)
+            failing.setattr(StoredSignIns, "find_sign_in", fail)
             status, body = await poll(api, begun["device_code"])
             assert (status, body["error"]) == (503, "temporarily_unavailable")
         status, body = await poll(api, begun["device_code"])

@@ -9,6 +9,7 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.core.people import AccountLink
+from answerback_teams.stored_links import StoredLinks
 from tests.unit.bot.api.conftest import until
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.teams.test_account_links import ANN, IN_CHAT, Process
@@ -40,7 +41,7 @@ async def test_links_that_cannot_be_read_are_reported_once_and_read_later(
 ) -> None:
     process, other, tries = Process(parts), Process(parts), 0
     await process.linked()
-    read = parts.store.teams.list_links
+    read = StoredLinks(parts.store.rows).list
 
     async def fails_twice() -> Sequence[AccountLink]:
         nonlocal tries
@@ -49,7 +50,7 @@ async def test_links_that_cannot_be_read_are_reported_once_and_read_later(
             raise StoreError("the disk is full")
         return await read()
 
-    monkeypatch.setattr(parts.store.teams, "list_links", fails_twice)
+    monkeypatch.setattr(StoredLinks, "list", staticmethod(fails_twice))
     following = asyncio.create_task(other.links.run())
 
     async def is_known() -> bool:

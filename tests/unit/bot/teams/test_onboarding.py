@@ -11,7 +11,6 @@ from answerback.core.errors import ConfigError
 from answerback.core.people import NOBODY_KNOWN
 from answerback.ports.person_key import hash_of
 from answerback.ports.store_values import AskLimits
-from answerback.ports.teams import NO_ONBOARDING, OnboardingRules
 from answerback.runtime.app import run_service
 from answerback.runtime.config import Settings, settings_type
 from answerback.runtime.config_file import load_settings
@@ -25,6 +24,7 @@ from answerback.service.submission_request import Agent, Routes
 from answerback_teams.extension import SignInsExtension
 from answerback_teams.onboarding_rules import build_rules
 from answerback_teams.running_sign_ins import RunningSignIns
+from answerback_teams.values import NO_ONBOARDING, OnboardingRules
 from tests.service_support import webhooks
 
 CHAT = {"team": {"to": "slack:C1"}, "mine": {"to": "owner"}}

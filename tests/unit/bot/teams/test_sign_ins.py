@@ -13,7 +13,6 @@ from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.extension import KnownAgent
 from answerback.ports.person_key import operator
-from answerback.ports.teams import NO_ONBOARDING, SignIn, SignInRefusal, SignInState
 from answerback_teams import sign_ins as module
 from answerback_teams.sign_ins import (
     CODE_SECONDS,
@@ -21,6 +20,8 @@ from answerback_teams.sign_ins import (
     Issued,
     PollError,
 )
+from answerback_teams.stored_sign_ins import StoredSignIns
+from answerback_teams.values import NO_ONBOARDING, SignIn, SignInRefusal, SignInState
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.sign_in_support import ANN, BOB, CLAUDE, CY, LIMITS, RULES, Rig
 
@@ -57,14 +58,14 @@ async def test_a_person_approves_by_the_code_and_the_program_gets_a_token_once(r
     )
     assert re.fullmatch("claude-code-[bcdfghjklmnpqrstvwxz]{9}", agent.name), "it names nobody"
     assert rig.taken[0] != rig.taken[1] == agent.name, "the configuration had an agent of this name"
-    assert issued.token not in repr(await rig.store.teams.list_tokens())
+    assert issued.token not in repr(await StoredSignIns(rig.store.rows).list_tokens())
 
 
 @pytest.mark.rule("ONBOARD-4")
 async def test_codes_are_long_short_lived_and_without_look_alikes(rig: Rig) -> None:
     codes = await rig.begin()
     assert len(codes.device) >= 43
-    stored = await rig.store.teams.find_sign_in(module._user_hash(codes.user))
+    stored = await StoredSignIns(rig.store.rows).find_sign_in(module._user_hash(codes.user))
     assert codes.user not in repr(stored)
     assert codes.device not in repr(stored)
     await rig.clock.advance(CODE_SECONDS)
@@ -77,7 +78,7 @@ async def test_nobody_gets_a_token_with_the_code_that_people_see(rig: Rig) -> No
     codes = await rig.approved()
     for guess in (codes.user, codes.user.replace("-", ""), "sign_in_1", ""):
         assert await rig.sign_ins.poll(guess) is PollError.INVALID_GRANT
-    shown = await rig.store.teams.find_sign_in(module._user_hash(codes.user))
+    shown = await StoredSignIns(rig.store.rows).find_sign_in(module._user_hash(codes.user))
     assert shown is not None
     assert await rig.sign_ins.poll(shown.id) is PollError.INVALID_GRANT
 
@@ -213,8 +214,7 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
     codes = await rig.begin()
     shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
-    tokens, polls = rig.store.teams, 0
-    replace_sign_in = tokens.replace_sign_in
+    replace_sign_in, polls = StoredSignIns(rig.store.rows).replace_sign_in, 0
 
     async def polled_meanwhile(old: SignIn, new: SignIn) -> bool:
         nonlocal polls
@@ -224,7 +224,7 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
         return await replace_sign_in(old, new)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tokens, "replace_sign_in", polled_meanwhile)
+        patch.setattr(StoredSignIns, "replace_sign_in", staticmethod(polled_meanwhile))
         decided = await rig.sign_ins.decide(shown.id, ANN, approve=True)
     assert isinstance(decided, SignIn)
     assert (decided.state, polls) == (SignInState.APPROVED, 1)
@@ -235,7 +235,7 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
         await replace_sign_in(old, replace(old, polled_at=1.0))
         return await replace_sign_in(old, new)
 
-    monkeypatch.setattr(tokens, "replace_sign_in", changed_meanwhile)
+    monkeypatch.setattr(StoredSignIns, "replace_sign_in", staticmethod(changed_meanwhile))
     assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
 
 
@@ -247,15 +247,14 @@ async def test_what_is_shown_to_another_person_during_a_decision_is_not_approved
     codes = await rig.begin()
     shown = await rig.sign_ins.look_up(codes.user, ANN)
     assert isinstance(shown, SignIn)
-    tokens = rig.store.teams
-    replace_sign_in = tokens.replace_sign_in
+    replace_sign_in = StoredSignIns(rig.store.rows).replace_sign_in
 
     async def seen_meanwhile(old: SignIn, new: SignIn) -> bool:
         await replace_sign_in(old, replace(old, seen_by=BOB))
         return await replace_sign_in(old, new)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tokens, "replace_sign_in", seen_meanwhile)
+        patch.setattr(StoredSignIns, "replace_sign_in", staticmethod(seen_meanwhile))
         assert await rig.sign_ins.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN
     assert await rig.sign_ins.poll(codes.device) is PollError.AUTHORIZATION_PENDING
 
@@ -372,5 +371,5 @@ async def test_a_sign_in_that_ends_while_it_is_decided_is_unknown(
         await rig.clock.advance(CODE_SECONDS)
         return False
 
-    monkeypatch.setattr(rig.store.teams, "replace_sign_in", replace_too_late)
+    monkeypatch.setattr(StoredSignIns, "replace_sign_in", staticmethod(replace_too_late))
     assert await rig.sign_ins.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN

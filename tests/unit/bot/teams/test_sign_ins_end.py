@@ -11,12 +11,12 @@ import pytest
 
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.teams import SignIn, SignInRefusal
 from answerback_teams import sign_ins as module
 from answerback_teams.sign_ins import (
     Issued,
     PollError,
 )
+from answerback_teams.values import SignIn, SignInRefusal
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.sign_in_support import ANN, BOB, CY, RULES, Rig
 

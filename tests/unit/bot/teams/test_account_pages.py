@@ -14,6 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.people import AccountLink
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.person_key import operator_holder
+from answerback_teams.stored_links import StoredLinks
 from answerback_web.page_access import PageLinks
 from tests.browser.site import KEY, OPERATOR, SECRET, Site, site
 from tests.unit.adapters.web.reader import Document
@@ -99,7 +100,7 @@ async def test_of_two_pages_that_confirm_an_account_at_once_one_is_told_that_it_
 ) -> None:
     for inbox in (ANNS, EVES):
         await type_code(up, inbox=inbox)
-    listing = up.service.store.teams.list_links
+    listing = StoredLinks(up.service.store.rows).list
     calls = 0
 
     async def list_late() -> Sequence[AccountLink]:
@@ -111,7 +112,7 @@ async def test_of_two_pages_that_confirm_an_account_at_once_one_is_told_that_it_
             assert await post(up, {"do": "link", "account": "chat:U012"}, ANNS) == 303
         return found
 
-    monkeypatch.setattr(up.service.store.teams, "list_links", list_late)
+    monkeypatch.setattr(StoredLinks, "list", staticmethod(list_late))
     assert await post(up, {"do": "link", "account": "chat:U012"}, EVES) == 409
     assert up.service.people.name_of(IN_CHAT) == "web:ann"
 

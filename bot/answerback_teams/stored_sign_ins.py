@@ -1,4 +1,7 @@
-"""Sign-ins, the tokens of agents that people have connected, and the accounts that they have linked, in a database."""
+"""Sign-ins, and the tokens of agents that people have connected, in the store.
+
+Processes that share it see each other's at once.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +11,19 @@ from typing import Final
 from pydantic import TypeAdapter
 from pydantic_core import from_json, to_json
 
-from answerback.core.people import AccountLink
-from answerback.ports.teams import (
+from answerback.ports.extension_rows import RowStore, RowTransaction
+from answerback_teams.values import (
     EXPIRED_FOR,
     AgentToken,
     Redeemed,
     SignIn,
-    TeamStore,
     WaitingRoom,
     account_of,
 )
-from answerback_storage import rows
-from answerback_storage.sql_database import Part, SqlDatabase, Transaction, placeholders
 
-LINK_COLUMNS: Final = ("account", "revision", "value")
 TOKEN_COLUMNS: Final = ("token_hash", "name", "owner", "at", "until", "value")
 _SIGN_IN: Final = TypeAdapter(SignIn)
 _TOKEN: Final = TypeAdapter(AgentToken)
-_LINK: Final = TypeAdapter(AccountLink)
 _ADD: Final = """INSERT INTO sign_ins (id, device_hash, user_hash, address, at, until, value)
     VALUES ($1, $2, $3, $4, $5, $6, $7)"""
 _WAITING: Final = (
@@ -37,18 +35,22 @@ _REDEEM: Final = "DELETE FROM sign_ins WHERE id = $1 AND value = $2 RETURNING 1"
 _ISSUE: Final = (
     f"INSERT INTO agent_tokens ({', '.join(TOKEN_COLUMNS)}) VALUES ($1, $2, $3, $4, $5, $6)"
 )
+_REMOVE: Final = "DELETE FROM agent_tokens WHERE name = $1 RETURNING 1"
 _SELECT: Final = "SELECT value, until FROM agent_tokens"
-_ADD_LINK: Final = f"""INSERT INTO account_links ({", ".join(LINK_COLUMNS)}) VALUES ($1, $2, $3)
-    ON CONFLICT (account) DO NOTHING RETURNING 1"""
-_CHANGE_LINK: Final = """UPDATE account_links SET revision = $2, value = $3
-    WHERE account = $1 AND revision = $2 - 1 RETURNING 1"""
 _COUNTED: Final = "agent_tokens"
 """The table that is locked while one counts what there is, and adds to it."""
 
 
-class SqlTeams(Part[SqlDatabase], TeamStore):
+class StoredSignIns:
+    """The sign-ins that wait, and the tokens that they ended in."""
+
+    def __init__(self, rows: RowStore) -> None:
+        self._rows = rows
+
     async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
-        async def run(tx: Transaction) -> bool:
+        """Store a sign-in; False if there is no room for one more of its source. Removes those long expired."""
+
+        async def run(tx: RowTransaction) -> bool:
             await tx.execute("DELETE FROM sign_ins WHERE until < $1", new.at - EXPIRED_FOR)
             [(in_all, here)] = await tx.execute(_WAITING, source, new.at)
             has_room = room.has_room(in_all, here)
@@ -65,25 +67,28 @@ class SqlTeams(Part[SqlDatabase], TeamStore):
                 )
             return has_room
 
-        return await self._db.transact(run, lock=_COUNTED)
+        return await self._rows.transact(run, lock=_COUNTED)
 
     async def find_sign_in(self, key: str) -> SignIn | None:
-        found = await self._db.fetch(_FIND, key)
+        """Return the sign-in with this id or with this hash of one of its codes."""
+        found = await self._rows.read(_FIND, key)
         return _SIGN_IN.validate_json(found[0][0]) if found else None
 
     async def replace_sign_in(self, old: SignIn, new: SignIn) -> bool:
-        replaced = await self._db.execute(_REPLACE, _dump_sign_in(new), old.id, _dump_sign_in(old))
-        return bool(replaced)
+        """Change a sign-in; False if it is no longer as it was."""
+        row = (_dump_sign_in(new), old.id, _dump_sign_in(old))
+        return bool(await self._rows.write(_REPLACE, [row]))
 
     async def redeem(
         self, approved: SignIn, token: AgentToken, accounts: Collection[str], most: int
     ) -> Redeemed:
-        count_valid = f"""SELECT count(*) FROM agent_tokens
-            WHERE until > $1 AND owner IN ({placeholders(len(accounts), 2)})"""
+        """Exchange a sign-in for a token, once, unless these accounts have ``most`` tokens that are valid then."""
+        places = ", ".join(f"${number}" for number, _ in enumerate(accounts, 2))
+        count_valid = f"SELECT count(*) FROM agent_tokens WHERE until > $1 AND owner IN ({places})"
         value = to_json(_TOKEN.dump_python(token)).decode()
         owner = account_of(token.owner)
 
-        async def run(tx: Transaction) -> Redeemed:
+        async def run(tx: RowTransaction) -> Redeemed:
             [(count,)] = await tx.execute(count_valid, token.at, *accounts)
             if count >= most:
                 return Redeemed.FULL
@@ -94,29 +99,21 @@ class SqlTeams(Part[SqlDatabase], TeamStore):
             )
             return Redeemed.ISSUED
 
-        return await self._db.transact(run, lock=_COUNTED)
+        return await self._rows.transact(run, lock=_COUNTED)
 
     async def find_token(self, token_hash: str) -> AgentToken | None:
-        found = await self._db.fetch(f"{_SELECT} WHERE token_hash = $1", token_hash)
+        """Return the token with this hash, even if it has expired."""
+        found = await self._rows.read(f"{_SELECT} WHERE token_hash = $1", token_hash)
         return _read_token(*found[0]) if found else None
 
     async def list_tokens(self) -> Sequence[AgentToken]:
-        found = await self._db.fetch(f"{_SELECT} ORDER BY at, name")
+        """Return all tokens, oldest first."""
+        found = await self._rows.read(f"{_SELECT} ORDER BY at, name")
         return [_read_token(*row) for row in found]
 
     async def remove_token(self, name: str) -> bool:
-        statement = "DELETE FROM agent_tokens WHERE name = $1 RETURNING 1"
-        return bool(await self._db.execute(statement, name))
-
-    async def save_link(self, link: AccountLink) -> bool:
-        statement = _ADD_LINK if link.revision == 1 else _CHANGE_LINK
-        value = rows.dump(_LINK.dump_python(link, mode="json"))
-        return bool(await self._db.execute(statement, link.id, link.revision, value))
-
-    async def list_links(self) -> Sequence[AccountLink]:
-        value = self._db.as_bytes.format("value")
-        found = await self._db.fetch(f"SELECT {value} FROM account_links ORDER BY account")
-        return rows.read_values(_LINK, "account_links", found)
+        """Remove an agent's token; False if there is none."""
+        return bool(await self._rows.write(_REMOVE, [(name,)]))
 
 
 def _dump_sign_in(sign_in: SignIn) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from answerback.core.labels import Labels
-from answerback.ports.teams import AgentToken, SignIn, SignInRefusal, SignInState
+from answerback_teams.values import AgentToken, SignIn, SignInRefusal, SignInState
 
 
 def request_lines(sign_in: SignIn, terms: tuple[float, str], labels: Labels) -> list[str]:

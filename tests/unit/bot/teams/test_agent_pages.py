@@ -17,11 +17,13 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.person_key import KeyHolder, operator_holder
-from answerback.ports.teams import AskingProgram, OnboardingRules, RulesInForce
 from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.service import Service
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_teams.agent_pages import AgentPages
 from answerback_teams.sign_ins import WRONG_CODES, Codes, Issued, SignIns
+from answerback_teams.stored_sign_ins import StoredSignIns
+from answerback_teams.values import AskingProgram, OnboardingRules, RulesInForce
 from answerback_web.adapter import WebSurface
 from answerback_web.proxy_identity import TrustedProxies
 from tests.browser.site import KEY, OPERATOR, SECRET, listen
@@ -93,7 +95,7 @@ async def rig_of(
         public_url=socket_url(bound),
         now=clock.now,
         holders=holders,
-        sign_ins=sign_ins,
+        extensions=[AgentPages(sign_ins)],
         **more,
     )
     runner, url = await listen(surface.public_routes(), local=False, bound=bound)
@@ -250,6 +252,6 @@ async def test_a_database_that_fails_is_said_so(rig: Rig, monkeypatch: pytest.Mo
     async def fail(*_: object) -> None:
         raise StoreError("disk")
 
-    monkeypatch.setattr(rig.store.teams, "list_tokens", fail)
+    monkeypatch.setattr(StoredSignIns, "list_tokens", fail)
     page = await rig.get(rig.inbox)
     assert (page.status, "cannot read its database" in page.text) == (503, True)

@@ -1,17 +1,15 @@
-"""The agents and accounts that people connect themselves by typing codes.
+"""The values of what people connect themselves by typing codes: their agents, and their accounts in chats.
 
-A sign-in, by which an agent gets a token, is a device authorization grant (RFC 8628). Here are values, a part of the
-store, and what surfaces need; the tests of `answerback_teams` prove the rest.
+A sign-in, by which an agent gets a token, is a device authorization grant (RFC 8628).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple
 
-from answerback.core.people import CODE_SECONDS, AccountLink
+from answerback.core.people import CODE_SECONDS
 from answerback.core.person import Person
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 
@@ -149,32 +147,6 @@ class SignInRefusal(StrEnum):
     """They have as many agents as a person may have."""
 
 
-@runtime_checkable
-class AgentSignIns(Protocol):
-    """Where people connect agents, see which they have, and remove them."""
-
-    async def look_up(self, code: str, person: Person) -> SignIn | SignInRefusal:
-        """Return what waits with a code, to be shown to this person. Only then can they decide about it."""
-
-    async def decide(self, key: str, person: Person, *, approve: bool) -> SignIn | SignInRefusal:
-        """Approve or deny a sign-in, given by its id or its code; return it as it is then.
-
-        One that was not shown to this person is still pending then, and is to be shown.
-        """
-
-    def is_open(self) -> bool:
-        """Return True if any person may connect agents."""
-
-    def terms(self) -> tuple[float, str]:
-        """Return how many days an agent may ask, and on which route."""
-
-    async def list_for(self, person: Person | None) -> Sequence[AgentToken]:
-        """Return the agents of a person, or with None of all, oldest first."""
-
-    async def remove(self, name: str, person: Person | None) -> bool:
-        """Remove an agent of a person, or with None of any; False if there is none of this name."""
-
-
 class StartedLink(NamedTuple):
     """A link of accounts that a person has started on their page."""
 
@@ -187,59 +159,3 @@ class StartedLink(NamedTuple):
     def is_valid(self, now: float) -> bool:
         """Return True if there is still time; never if the clock was set back since."""
         return 0 <= now - self.at < CODE_SECONDS
-
-
-@runtime_checkable
-class LinkedAccounts(Protocol):
-    """Starts, confirms, lists and removes links."""
-
-    async def start(self, page: Person) -> StartedLink | None:
-        """Start a link in place of the last one; None unless a personal link or a proxy says whose page it is."""
-
-    async def started(self, page: Person) -> StartedLink | None:
-        """Return the link that a person has started, if there is still time."""
-
-    async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
-        """Link the account that has confirmed the person's code, or refuse it; False if no such account has."""
-
-    async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
-        """The linked accounts; with a person, only theirs."""
-
-    async def run(self) -> None:
-        """Keep the directory of people up to date with what other processes change."""
-
-    async def remove(self, account: str, by: Person, page: Person | None) -> bool:
-        """Remove a link; with ``page``, only if it is that person's. False if there is none such."""
-
-
-class TeamStore(Protocol):
-    """Sign-ins, tokens and linked accounts in the store. Processes that share it see each other's at once."""
-
-    async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
-        """Store a sign-in; False if there is no room for one more of its source. Removes those long expired."""
-
-    async def find_sign_in(self, key: str) -> SignIn | None:
-        """Return the sign-in with this id or with this hash of one of its codes."""
-
-    async def replace_sign_in(self, old: SignIn, new: SignIn) -> bool:
-        """Change a sign-in; False if it is no longer as it was."""
-
-    async def redeem(
-        self, approved: SignIn, token: AgentToken, accounts: Collection[str], most: int
-    ) -> Redeemed:
-        """Exchange a sign-in for a token, once, unless these accounts have ``most`` tokens that are valid then."""
-
-    async def find_token(self, token_hash: str) -> AgentToken | None:
-        """Return the token with this hash, even if it has expired."""
-
-    async def list_tokens(self) -> Sequence[AgentToken]:
-        """Return all tokens, oldest first."""
-
-    async def remove_token(self, name: str) -> bool:
-        """Remove an agent's token; False if there is none."""
-
-    async def save_link(self, link: AccountLink) -> bool:
-        """Store a link as the next revision of its account's; False if what is stored is not the one before."""
-
-    async def list_links(self) -> Sequence[AccountLink]:
-        """All links in the order of their accounts, including those that were removed."""

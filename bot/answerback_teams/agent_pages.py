@@ -1,50 +1,69 @@
-"""Where people connect their own agents and link their accounts, by codes that they type, and remove them again."""
+"""Where people connect their own agents by codes that they type, and remove them again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from aiohttp import web
 
 from answerback.core.labels import Labels
-from answerback.core.people import account_id
 from answerback.core.person import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.commands import COMMAND
-from answerback.ports.teams import AgentSignIns, LinkedAccounts, SignIn, SignInRefusal, SignInState
-from answerback.presentation.sign_in_text import (
+from answerback_teams.sign_in_text import (
     agent_row,
     decided_text,
     refusal_text,
     request_lines,
 )
-from answerback_base.sanitize import one_line
+from answerback_teams.sign_ins import SignIns
+from answerback_teams.values import SignIn, SignInRefusal, SignInState
 from answerback_web import render, responses
+from answerback_web.extension_pages import ExtensionPages, PageLink
 from answerback_web.posts import Post
 from answerback_web.site import RemovableRow, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, VisitorPages, Visitors
 
 _ROOT: Final = "../../"
+_PATH: Final = "device"
 
 
-class DevicePages(VisitorPages):
-    """The handlers of the page of agents, for the visitors of one listener.
+class AgentPages(ExtensionPages):
+    """The page of agents on both listeners."""
+
+    templates = "answerback_teams"
+
+    def __init__(self, sign_ins: SignIns) -> None:
+        self._sign_ins = sign_ins
+
+    def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
+        return _AgentPage(site, visitors, self._sign_ins).routes()
+
+    async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
+        return [PageLink(_PATH, labels.connect_agent)] if self._sign_ins.is_open() else []
+
+    async def agents(self) -> Mapping[str, str]:
+        return {each.name: each.name for each in await self._sign_ins.list_for(None)}
+
+
+class _AgentPage(VisitorPages):
+    """The handlers of the page, for the visitors of one listener.
 
     No address holds a code: it is always typed.
     """
 
-    door = "device"
+    door = _PATH
 
-    def __init__(self, site: Site, visitors: Visitors, sign_ins: AgentSignIns) -> None:
+    def __init__(self, site: Site, visitors: Visitors, sign_ins: SignIns) -> None:
         super().__init__(site, visitors)
         self._sign_ins = sign_ins
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes. The page itself is below its person's inbox."""
-        page = "/inbox/{name}/device"
+        page = f"/inbox/{{name}}/{_PATH}"
         return [
-            web.get("/device", self._or_notice(self._find_person)),
-            web.post("/device", self._or_notice(self._sign_in)),
+            web.get(f"/{_PATH}", self._or_notice(self._find_person)),
+            web.post(f"/{_PATH}", self._or_notice(self._sign_in)),
             web.get(page, self._for_visitor(self._show)),
             web.post(page, self._for_visitor(self._change)),
         ]
@@ -52,10 +71,10 @@ class DevicePages(VisitorPages):
     async def _find_person(self, request: web.Request) -> web.Response:
         """Send a person whom the proxy names to their page; ask others for their key."""
         if self._visitors.find_by_proxy(request) is not None:
-            return responses.see_other(f"inbox/{PROXY_INBOX}/device")
+            return responses.see_other(f"inbox/{PROXY_INBOX}/{_PATH}")
         if not await self._visitors.can_have_inboxes():
             raise web.HTTPNotFound(headers=responses.HEADERS)
-        return self._site.door_page(200, root="", here="device")
+        return self._site.door_page(200, root="", here=_PATH)
 
     async def _sign_in(self, request: web.Request) -> web.Response:
         """Handle the key that was entered."""
@@ -67,9 +86,9 @@ class DevicePages(VisitorPages):
         if name is None:
             labels = self._site.labels
             error = labels.key_wrong if visitor is None else labels.connect_operator
-            return self._site.door_page(403, root="", here="device", error=error)
+            return self._site.door_page(403, root="", here=_PATH, error=error)
         mark_request_verified(request)
-        return responses.see_other(f"inbox/{name}/device")
+        return responses.see_other(f"inbox/{name}/{_PATH}")
 
     async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
         return await self._page(visitor)
@@ -81,7 +100,7 @@ class DevicePages(VisitorPages):
             return post
         if post.first("do") == "remove":
             await self._sign_ins.remove(post.first("agent"), self._whose(visitor))
-            return responses.see_other("device")
+            return responses.see_other(_PATH)
         found = await self._decide(post, visitor)
         if isinstance(found, SignInRefusal):
             status = 429 if found is SignInRefusal.TOO_OFTEN else 422
@@ -115,7 +134,7 @@ class DevicePages(VisitorPages):
         lines = [] if asking is None else request_lines(asking, self._sign_ins.terms(), labels)
         rows = [(each.name, agent_row(each, labels), each.owner) for each in agents]
         body = self._site.render_template(
-            "device",
+            "answerback_teams/device",
             root=_ROOT,
             home=self._home(visitor),
             you=render.visitor_line(visitor.person, labels),
@@ -139,66 +158,3 @@ class DevicePages(VisitorPages):
 
 def _owned_by(owner: Person, labels: Labels) -> str:
     return labels.agent_owner.format(name=owner.name or owner.user_id)
-
-
-class AccountPages(VisitorPages):
-    """The handlers of the page of linked accounts, for the visitors of one listener."""
-
-    def __init__(self, site: Site, visitors: Visitors, links: LinkedAccounts) -> None:
-        super().__init__(site, visitors)
-        self._links = links
-
-    def routes(self) -> list[web.RouteDef]:
-        path = "/inbox/{name}/accounts"
-        return [
-            web.get(path, self._for_visitor(self._show)),
-            web.post(path, self._for_visitor(self._change)),
-        ]
-
-    async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
-        return await self._page(visitor)
-
-    async def _page(
-        self, visitor: Visitor, *, error: str | None = None, status: int = 200
-    ) -> web.Response:
-        person, started = visitor.person, await self._links.started(visitor.person)
-        by = started.typed_by if started is not None and started.agreed else None
-        body = self._site.render_template(
-            "accounts",
-            root=_ROOT,
-            home=self._home(visitor),
-            you=render.visitor_line(person, self._site.labels),
-            who=_name_of(person),
-            rows=[
-                RemovableRow(each.id, f"{_name_of(each.account)} ({each.id})", each.at)
-                for each in await self._links.list_of(person)
-            ],
-            command="" if started is None or by else f"/{COMMAND} link {started.code}",
-            typed_by=by and _name_of(by),
-            typed_id=by and account_id(by),
-            error=error,
-        )
-        return responses.page_response(body, status)
-
-    async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
-        """Start a link, confirm or refuse the account that has typed the code, or remove one."""
-        post = await self._read(request, visitor)
-        if isinstance(post, web.Response):
-            return post
-        person, account = visitor.person, post.first("account")
-        match post.first("do"):
-            case "start":
-                await self._links.start(person)
-            case "remove":
-                await self._links.remove(account, person, person)
-            case "link" | "reject" as choice:
-                if not await self._links.confirm(person, account, mine=choice == "link"):
-                    return await self._page(visitor, error=self._site.labels.link_gone, status=409)
-            case _:
-                return web.Response(status=422, headers=responses.HEADERS)
-        return responses.see_other("accounts")
-
-
-def _name_of(person: Person) -> str:
-    """Return an account's name, which its owner chooses freely."""
-    return one_line(person.name or person.user_id)
