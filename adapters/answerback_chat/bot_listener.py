@@ -10,7 +10,7 @@ import logging
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -31,6 +31,7 @@ from answerback.ports.surface import Asks
 from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import min_retry_delay, retry
+from answerback_chat.sent_files import FileTaker
 from answerback_chat.typed_messages import Message, Platform, TypedMessageHandler
 
 logger = logging.getLogger(__name__)
@@ -86,10 +87,12 @@ class BotMessageListener(Platform[B]):
     labels: Labels
     background: BackgroundTasks
     fence: Callable[[], Fence | None]
+    taker: FileTaker | None = field(default=None, kw_only=True)
+    """Takes in files; None: no files are passed on."""
 
     def __post_init__(self) -> None:
         self._typed: TypedMessageHandler[B] = TypedMessageHandler(
-            self.asks, self, self.background, self.fence
+            self.asks, self, self.background, self.fence, self.taker
         )
         # A lock exists for as long as something holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

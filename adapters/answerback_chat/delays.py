@@ -24,6 +24,8 @@ class Delays:
     """Seconds to wait for the names that a message mentions."""
     pictures: float = 10.0
     """Seconds that a message waits for its pictures to be sent."""
+    files: float = 60.0
+    """Seconds that the files which a person sends with a message may take to be read."""
 
 
 DELAYS: Final = Delays()

@@ -5,19 +5,27 @@ The platform determines where such messages may appear and how their author is n
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
-from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
+from answerback.core.errors import (
+    NotDoneError,
+    PlatformError,
+    PlatformUnavailableError,
+    ProblemError,
+)
 from answerback.core.escalation import as_still_open, is_left_behind
 from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
+from answerback_chat.sent_files import FileTaker, SentFile
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +90,14 @@ class Platform(Protocol[M_contra]):
             is_known: whether the message was taken as an answer, as far as this process remembers.
         """
 
+    def sent_files(self, message: M_contra) -> Sequence[SentFile]:
+        """Return the files of a message that can be passed on with its text."""
+        return ()
+
+    def leaves_out(self, message: M_contra) -> bool:
+        """Return True if a message has more than its text and its `sent_files`."""
+        return message.has_files and not self.sent_files(message)
+
     def files_note(self, message: M_contra) -> str:
         """Return the note to the author of a message whose text was taken without what came with it."""
 
@@ -112,12 +128,18 @@ class TypedMessageHandler(Generic[M]):
 
     Args:
         fence: returns the lease under which this process receives messages, if any.
+        taker: takes in files; None: no files are passed on.
     """
 
     asks: Asks
     platform: Platform[M]
     background: BackgroundTasks
     fence: Callable[[], Fence | None] = lambda: None
+    taker: FileTaker | None = None
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(
+        default_factory=WeakValueDictionary, init=False, repr=False
+    )
+    """Those of messages with files, by their ids: one that arrives twice is read once."""
     _handled: dict[str, Handled] = field(default_factory=dict, init=False, repr=False)
     """The messages that were read last, by their ids."""
 
@@ -128,6 +150,14 @@ class TypedMessageHandler(Generic[M]):
             StoreError: nothing is known to be saved; handle the message again.
             PlatformError: which ask it is for cannot be determined yet; handle the message again.
         """
+        if self.taker is None or not message.has_files:
+            await self._handle(message)
+            return
+        async with self._locks.setdefault(message.delivery, asyncio.Lock()):
+            if message.is_edit or message.delivery not in self._handled:
+                await self._handle(message)
+
+    async def _handle(self, message: M) -> None:
         text = self.platform.typed_text(message)
         if await self._is_dealt_with(message, text):
             return
@@ -146,25 +176,51 @@ class TypedMessageHandler(Generic[M]):
                 self.tell_author_once(message, self._note_of_moved(latest, message))
                 return
             ask, revision = still, still.revision  # it has yet to arrive at its new place
-        typed = TypedText(text)
         shown = await self.platform.read_shown(ask) if ask.opened.shown is None else None
         intent = Intent(
-            ask.id, typed, revision, delivery=message.delivery, at=message.at, shown=shown
+            ask.id, TypedText(text), revision, delivery=message.delivery, at=message.at, shown=shown
         )
-        result = await self.asks.apply(intent, message.actor, fence=self.fence())
+        sent = self.platform.sent_files(message) if message.has_files else ()
+        result = await self.apply(intent, message.actor, sent)
         if isinstance(result, Acted) and result.repeated and message.is_edit:
             await self._tell_of_edit(message, is_known=True)
         elif isinstance(result, Acted):
-            self.remember(message, text, is_taken=True)
-            self.background.spawn("mark", retry(lambda: self.platform.mark_taken(message)))
-            if message.has_files and not result.repeated:
-                note = self.platform.files_note(message)
-                self.tell_author_once(message, note, is_refused=False)
+            self._mark_taken(message, text, is_repeated=result.repeated)
         elif result.why is RejectReason.UNCHECKED:
             raise PlatformUnavailableError("It is not known yet whether the author may answer")
         else:
             self.remember(message, text, is_taken=False)
             self.tell_author_once(message, self.platform.refusal(result, message))
+
+    def _mark_taken(self, message: M, text: str, *, is_repeated: bool) -> None:
+        self.remember(message, text, is_taken=True)
+        self.background.spawn("mark", retry(lambda: self.platform.mark_taken(message)))
+        if message.has_files and not is_repeated and self.platform.leaves_out(message):
+            note = self.platform.files_note(message)
+            self.tell_author_once(message, note, is_refused=False)
+
+    async def apply(
+        self, intent: Intent, actor: Actor, sent: Sequence[SentFile]
+    ) -> Acted | Rejected:
+        """Apply a typed text with its files. None is read for a person who may not answer, or a second time."""
+        fence, typed = self.fence(), intent.wanted
+        if not sent or self.taker is None or not isinstance(typed, TypedText):
+            return await self.asks.apply(intent, actor, fence=fence)
+        asked = await self.asks.apply(intent._replace(wanted=None), actor, fence=fence)
+        if isinstance(asked, Rejected) or asked.repeated:
+            return asked
+        try:
+            files = await self.taker.take(sent, actor.person)
+        except ProblemError as error:
+            return self.taker.rejected(error, asked.ask)
+        result: Acted | Rejected | None = None
+        try:
+            with_files = intent._replace(wanted=TypedText(typed.text, files))
+            result = await self.asks.apply(with_files, actor, fence=self.fence())
+        finally:
+            if not isinstance(result, Acted) or result.repeated:
+                await self.taker.drop(files)
+        return result
 
     def remember(self, message: M, text: str, *, is_taken: bool) -> None:
         """Remember a message that was read, for when it is edited."""

@@ -21,6 +21,7 @@ from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
 from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_chat.sent_files import FileTaker
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
 from answerback_slack.api_client import SlackApi, create_web_client
@@ -41,6 +42,7 @@ from answerback_slack.plugin import SlackSettings, reveal
 from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.responder_names import ResponderNames
+from answerback_slack.sent_files import SentFiles
 from answerback_slack.typed_messages import TypedMessageListener, typed_message_from_event
 
 LEASE: Final = "slack changes"
@@ -69,7 +71,11 @@ class SlackSurface(ChatSurface):
         selections = SelectionDrafts(asks)
         self._homes = HomeTabs(asks, calls, groups, labels, now)
         self._sessions = AgentSessions(asks, calls, notes, labels, now)
-        self._listener = TypedMessageListener(asks, calls, notes, later, labels, identity, groups)
+        files = SentFiles(calls, host.http)
+        taker = FileTaker(asks.people_files, labels, self.platform, delays.files)
+        self._listener = TypedMessageListener(
+            asks, calls, notes, later, labels, identity, groups, files, taker
+        )
         self._events = EventHandler(
             asks, groups, self._homes, self._sessions, identity, self._report_outage, now
         )

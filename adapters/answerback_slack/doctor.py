@@ -22,7 +22,7 @@ from answerback_slack import inbox_view
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.connection import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 from answerback_slack.limits import SIGNATURE_SECONDS
-from answerback_slack.manifest import AGENT_SCOPE, COMMAND_SCOPE, FILES_SCOPE, SCOPES
+from answerback_slack.manifest import AGENT_SCOPE, COMMAND_SCOPE, FILES_SCOPE, READ_SCOPE, SCOPES
 from answerback_slack.plugin import SlackSettings, reveal
 
 _SLACK: Final = FindingFactory("Slack")
@@ -55,6 +55,7 @@ async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIter
     granted = {scope.strip() for scope in headers.get("x-oauth-scopes", "").split(",")}
     yield _scopes(granted)
     yield _pictures(granted)
+    yield _files(granted)
     yield _sessions(granted)
     if checkup.commands:
         yield _commands(granted)
@@ -149,6 +150,18 @@ def _pictures(granted: Collection[str]) -> Finding:
     return _SLACK.problem(
         "pictures",
         f"the app lacks the scope {FILES_SCOPE}, so pictures that agents send are only named",
+        "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
+        warning=True,
+    )
+
+
+def _files(granted: Collection[str]) -> Finding:
+    """Check for the scope of files that people send, which apps made from an older manifest lack."""
+    if READ_SCOPE in granted:
+        return _SLACK.ok("files that people send")
+    return _SLACK.problem(
+        "files that people send",
+        f"the app lacks the scope {READ_SCOPE}, so answers with files are refused",
         "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
         warning=True,
     )

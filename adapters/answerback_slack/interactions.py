@@ -222,12 +222,11 @@ class InteractionHandler:
     # --- typed messages that a person chooses to use ---------------------------------------------
 
     async def _find_and_use(self, ask: Ask, click: Click) -> None:
-        """Use a typed message as the answer that was too long to be carried by the button."""
-        intent = await self.listener.find_offered_message(ask, click)
-        if intent is None:
+        """Use a typed message as the answer that the button could not carry."""
+        result = await self.listener.use_offered_message(ask, click)
+        if result is None:
             self._send_note(escape(self.labels.text_not_saved), click)
             return
-        result = await self.asks.apply(intent, click.actor)
         if isinstance(result, Rejected):
             await self.respond_to_rejected(result, click)
         else:

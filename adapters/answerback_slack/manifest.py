@@ -59,6 +59,8 @@ COMMAND_SCOPE: Final = "commands"
 """The scope of slash commands, without which everything else works."""
 FILES_SCOPE: Final = "files:write"
 """The scope of pictures that are uploaded, without which everything else works."""
+READ_SCOPE: Final = "files:read"
+"""The scope of files that people send, without which everything else works."""
 AGENT_SCOPE: Final = "assistant:write"
 """The scope of an app that is an agent, whose threads have sessions: https://docs.slack.dev/ai/agent-sessions"""
 AGENT_EVENT: Final = "agent_session_stopped"
@@ -77,7 +79,7 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
     transport, agent, _ = mode.partition(_AGENT_SUFFIX)
     request = {"request_url": url.rstrip("/") + EVENTS_PATH} if transport == "http" else {}
     agent_view = {"agent_description": _DESCRIPTION}
-    scopes = (*SCOPES, COMMAND_SCOPE, FILES_SCOPE)
+    scopes = (*SCOPES, COMMAND_SCOPE, FILES_SCOPE, READ_SCOPE)
     command: Mapping[str, Node] = {
         "command": f"/{COMMAND}",
         "description": ENGLISH.commands,

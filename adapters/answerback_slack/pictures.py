@@ -122,11 +122,16 @@ class Pictures:
 
 
 def is_slacks(url: str, api_url: str) -> bool:
-    """Return True if an address is at the host of the API, or below it, so that it may be sent a file."""
-    parts, api = urlsplit(url), urlsplit(api_url)
+    """Return True if an address is at the host of the API, or below it, so that it may be sent a file or a token."""
+    try:
+        parts, api = urlsplit(url), urlsplit(api_url)
+        port = parts.port
+    except ValueError:
+        return False
     host, own = parts.hostname or "", api.hostname or ""
-    is_below = host.endswith(f".{own}") and not parts.port
-    return parts.scheme == api.scheme and ((host, parts.port) == (own, api.port) or is_below)
+    is_below = host.endswith(f".{own}") and not port
+    at_home = (host, port) == (own, api.port) or is_below
+    return parts.scheme == api.scheme and at_home and "@" not in parts.netloc
 
 
 def _stored(ask: Ask) -> dict[str, str]:

@@ -19,11 +19,12 @@ from answerback.core.errors import PlatformError, PlatformUnavailableError
 from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.surface import Actor, Asks, Rejected
+from answerback.ports.surface import Acted, Actor, Asks, Rejected
 from answerback.presentation import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb, list_of, object_of, text_of
 from answerback_chat.retry import retry
+from answerback_chat.sent_files import FileTaker, SentFile
 from answerback_chat.typed_messages import Platform, TypedMessageHandler
 from answerback_slack import ids, people_text, private_notes
 from answerback_slack.api_client import SlackApi
@@ -41,6 +42,7 @@ from answerback_slack.parse import (
 )
 from answerback_slack.posting import MessageRef, may_be_message_of
 from answerback_slack.private_notes import PrivateNotes
+from answerback_slack.sent_files import SentFiles, SlackFile, parse_files
 
 _TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""
@@ -69,8 +71,14 @@ class TypedMessage:
     person: Person
     text: str
     is_direct: bool
-    has_files: bool = False
+    files: tuple[SlackFile, ...] = ()
+    has_more: bool = False
+    """True if it has something whose bytes Slack does not have, such as a document of another service."""
     edited_at: float | None = None
+
+    @property
+    def has_files(self) -> bool:
+        return bool(self.files) or self.has_more
 
     @property
     def is_edit(self) -> bool:
@@ -111,19 +119,21 @@ def parse_typed_message(
         return None
     user, text = id_of(message.get("user"), ids.USER), text_of(message.get("text"))
     ts, thread = id_of(message.get("ts"), ids.TS), id_of(message.get("thread_ts"), ids.TS)
-    has_files = bool(list_of(message.get("files")))
+    sent = list_of(message.get("files"))
     is_of_bot = bool(message.get("bot_id"))
     if (
         is_of_bot
         or not ids.CHANNEL.fullmatch(channel)
         or user is None
         or ts is None
-        or not (text or has_files)
+        or not (text or sent)
     ):
         return None
     # The first message of a thread is in the channel itself.
     where = MessageLocation(channel, ts, None if thread == ts else thread)
-    return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct, has_files)
+    files = parse_files(sent) if sent else ()
+    person, has_more = Person(surface="slack", user_id=user), len(files) < len(sent)
+    return TypedMessage(where, person, text, is_direct, files, has_more)
 
 
 @dataclass(eq=False)
@@ -137,9 +147,11 @@ class TypedMessageListener(Platform[TypedMessage]):
     labels: Labels
     identity: BotIdentity
     groups: GroupMembership
+    files: SentFiles
+    taker: FileTaker
 
     def __post_init__(self) -> None:
-        self._handler = TypedMessageHandler(self.asks, self, self.later)
+        self._handler = TypedMessageHandler(self.asks, self, self.later, taker=self.taker)
 
     async def handle_message(self, message: TypedMessage) -> None:
         """Handle one message if it is meant for us; otherwise, perhaps offer its author to use it as the answer.
@@ -150,7 +162,7 @@ class TypedMessageListener(Platform[TypedMessage]):
         """
         if self.is_addressed(message):
             await self._handler.handle(message)
-        elif message.where.thread is not None and message.text.strip() and not message.is_edit:
+        elif message.where.thread is not None and not message.is_edit and _is_answer(message):
             self.later.spawn("offer", self._offer(message, message.where.thread))
 
     def is_addressed(self, message: TypedMessage) -> bool:
@@ -189,6 +201,12 @@ class TypedMessageListener(Platform[TypedMessage]):
     def edit_note(self, message: TypedMessage, *, is_known: bool) -> str:
         return escape(self.labels.edit_not_read)
 
+    def sent_files(self, message: TypedMessage) -> Sequence[SentFile]:
+        return self.files.of(message.files)
+
+    def leaves_out(self, message: TypedMessage) -> bool:
+        return message.has_more
+
     def files_note(self, message: TypedMessage) -> str:
         return escape(self.labels.files_left_out)
 
@@ -216,9 +234,9 @@ class TypedMessageListener(Platform[TypedMessage]):
         question = text_fitting.shorten(ask.question.text, _QUESTION_ROOM)
         text = labels.offer_text.format(question=question, use_text=labels.use_text)
         control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, message.where.ts).encode()
-        carried = encode_offered_text(
-            typed if text_fitting.utf16_length(typed) <= _MAX_CARRIED else ""
-        )
+        # With files, the message is read once more: the button cannot carry them.
+        fits = not message.files and text_fitting.utf16_length(typed) <= _MAX_CARRIED
+        carried = encode_offered_text(typed if fits else "")
         await self.tell_author(
             message,
             escape(text),
@@ -234,8 +252,8 @@ class TypedMessageListener(Platform[TypedMessage]):
                 return True
         return False
 
-    async def find_offered_message(self, ask: Ask, click: Click) -> Intent | None:
-        """Fetch the message that a click says to use, if its text was too long for the button; None if it is gone.
+    async def use_offered_message(self, ask: Ask, click: Click) -> Acted | Rejected | None:
+        """Use the message that a click says to use, if the button could not carry it; None if it is gone.
 
         Raises:
             PlatformError: the message cannot be read.
@@ -254,7 +272,8 @@ class TypedMessageListener(Platform[TypedMessage]):
             message = parse_typed_message(each, where.channel, is_direct=False)
             if message is not None and message.where.ts == where.ts:
                 typed = TypedText(text_as_typed(message.text))
-                return Intent(ask.id, typed, control.revision, message.delivery, message.at)
+                intent = Intent(ask.id, typed, control.revision, message.delivery, message.at)
+                return await self._handler.apply(intent, click.actor, self.sent_files(message))
         return None
 
     # --- responses to typed messages ---------------------------------------------------------------
@@ -283,6 +302,10 @@ class TypedMessageListener(Platform[TypedMessage]):
         is_refused: bool = True,
     ) -> None:
         await self.notes.send(text, message.person.user_id, message.where, blocks=blocks)
+
+
+def _is_answer(message: TypedMessage) -> bool:
+    return bool(message.text.strip() or message.files)
 
 
 def _with_link(text: str, ask: Ask | None) -> str:

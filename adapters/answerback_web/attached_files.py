@@ -10,13 +10,11 @@ from typing import Final
 from aiohttp import web
 from pydantic import JsonValue
 
-from answerback.core.actions import Answer, Object, Other, Reply
 from answerback.core.answer_files import takes_files
-from answerback.core.editing import AllowEdited
 from answerback.core.errors import ProblemError
 from answerback.core.files import MAX_FILE, AttachedFile, size_in_words
 from answerback.core.form import AnswerType, Question
-from answerback.core.intents import ResolvedAction
+from answerback.core.intents import ResolvedAction, WithFiles
 from answerback.core.person import Person
 from answerback.core.view import Control, View
 from answerback.ports.files import CHUNK, PeopleFiles
@@ -28,7 +26,6 @@ FIELD: Final = "file"
 """The name of the hidden inputs that name a form's files."""
 PART: Final = "data"
 """The field that a form has if it is part of an upload."""
-_WITH_FILES: Final = Answer | Other | Reply | Object | AllowEdited
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +93,7 @@ async def with_files(
         ProblemError: 422 if one of them is not there any more, or if this action takes none.
     """
     ids = [value.partition(" ")[0] for value in post.all_values(FIELD)]
-    if not ids or not isinstance(action, _WITH_FILES):
+    if not ids or not isinstance(action, WithFiles):
         return action
     return replace(action, files=await files.find(ids, person, ask_id))
 

@@ -117,6 +117,7 @@ class HasTypedAnswers(SimulatedPerson, Protocol):
     async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         """Type a message to the surface about the ask or, if not ``meant``, to other people.
 
+        ``with_file`` sends something with it that the surface cannot pass on.
         Returns whether the message was marked as taken, once it is handled.
         """
 
@@ -125,6 +126,24 @@ class HasTypedAnswers(SimulatedPerson, Protocol):
 
     async def refusals(self, count: int) -> list[str]:
         """Return what this person was told about messages that were not taken, once there are ``count`` such notes."""
+
+
+class SampleFile(NamedTuple):
+    """A file to send."""
+
+    name: str
+    data: bytes
+
+
+@runtime_checkable
+class HasSentFiles(HasTypedAnswers, Protocol):
+    """People can send files with what they type."""
+
+    async def send_files(self, text: str, files: Sequence[SampleFile]) -> bool:
+        """Send files to the surface with a text, which may be empty; see `type_message`."""
+
+    def count_read(self) -> int:
+        """Return how many files the surface has asked the platform for so far."""
 
 
 @runtime_checkable
@@ -383,6 +402,7 @@ class Capability(Enum):
     MODALS = HasModals
     PRIVATE_NOTES = HasPrivateNotes
     TYPED_ANSWERS = HasTypedAnswers
+    SENT_FILES = HasSentFiles
     NOTES = HasNotes
     REMINDERS = HasReminders
     MENTIONS = HasMentions

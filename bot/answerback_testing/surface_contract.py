@@ -33,6 +33,7 @@ from answerback_testing.surface_payloads import PayloadsContract
 from answerback_testing.surface_people import PeopleContract
 from answerback_testing.surface_places import PlacesContract
 from answerback_testing.surface_prefills import PrefillsContract
+from answerback_testing.surface_sent_files import SentFilesContract
 from answerback_testing.surface_texts import TextsContract
 from answerback_testing.surface_too_late import TooLateContract
 from answerback_testing.surface_typing import TypedAnswersContract, TypingContract
@@ -83,6 +84,7 @@ class SurfaceContract(
     TypedAnswersContract,
     TextsContract,
     FilesContract,
+    SentFilesContract,
     ButtonsContract,
     PeopleContract,
     TooLateContract,

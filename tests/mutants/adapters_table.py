@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _CHAT = "tests/unit/adapters/chat"
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
+_SLACK_FILES = "tests/unit/adapters/slack/test_sent_files.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
 _TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
@@ -20,6 +21,75 @@ ADAPTERS = (
         (
             "tests/unit/adapters/telegram/test_typed_entries.py::test_a_note_goes_with_what_was_ticked_before",
         ),
+    ),
+    # Files that people send come from the platform alone, and only from those who may answer.
+    Mutant(
+        "adapters/answerback_slack/sent_files.py",
+        "is_own=self._is_own,",
+        "is_own=lambda _url: True,",
+        (f"{_SLACK_FILES}::test_no_other_address_is_asked_and_none_gets_the_token",),
+    ),
+    Mutant(
+        "adapters/answerback_slack/sent_files.py",
+        "or (response.status == 200 and is_page)",
+        "or False",
+        (
+            f"{_SLACK_FILES}::test_without_the_scope_slacks_sign_in_page_is_never_taken_for_the_file",
+        ),
+    ),
+    Mutant(
+        "adapters/answerback_slack/sent_files.py",
+        'each.get("is_external") or ',
+        "",
+        (f"{_SLACK_FILES}::test_only_files_whose_bytes_slack_has_are_files",),
+    ),
+    Mutant(
+        "adapters/answerback_slack/pictures.py",
+        'at_home and "@" not in parts.netloc',
+        "at_home",
+        ("tests/unit/adapters/slack/test_pictures.py",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/file_download.py",
+        "allow_redirects=False",
+        "allow_redirects=True",
+        (f"{_CHAT}/test_sent_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/file_download.py",
+        "if not is_own(url):",
+        "if False:",
+        (f"{_CHAT}/test_sent_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/sent_files.py",
+        "if len(data) > MAX_FILE:",
+        "if False:",
+        (f"{_CHAT}/test_sent_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/sent_files.py",
+        "if (each.size or 0) > MAX_FILE:",
+        "if False:",
+        (f"{_CHAT}/test_sent_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/sent_files.py",
+        "await self.drop(taken)",
+        "pass",
+        (f"{_CHAT}/test_sent_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/typed_messages.py",
+        "if isinstance(asked, Rejected) or asked.repeated:",
+        "if isinstance(asked, Acted) and asked.repeated:",
+        (f"{_SLACK_FILES}::test_nothing_is_read_of_who_may_not_answer_and_not_before_it_is_used",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/typed_messages.py",
+        "async with self._locks.setdefault(message.delivery, asyncio.Lock()):",
+        "async with asyncio.Lock():",
+        (f"{_SLACK_FILES}::test_a_message_that_arrives_twice_is_read_and_counts_once",),
     ),
     # A changed call is allowed only as its person has read it.
     Mutant(

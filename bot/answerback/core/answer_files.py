@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from answerback.core.errors import Problem
@@ -60,8 +60,13 @@ def refuse_files(
     whole = [*others, *files]
     if len({each.id for each in whole}) < len(whole):
         return _TWICE.problem()
-    if len(whole) > MAX_FILES:
+    return refuse_sizes([each.bytes for each in whole])
+
+
+def refuse_sizes(sizes: Sequence[int]) -> Problem | None:
+    """Return why the answers of an ask cannot come with files of so many bytes; None if they can."""
+    if len(sizes) > MAX_FILES:
         return _TOO_MANY.problem(str(MAX_FILES))
-    if sum(each.bytes for each in whole) > MAX_BYTES:
+    if sum(sizes) > MAX_BYTES:
         return _TOO_LARGE.problem(str(MAX_BYTES // 1024**2))
     return None

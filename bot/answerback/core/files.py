@@ -90,3 +90,8 @@ def size_in_words(size: int) -> str:
         if size >= most:
             return f"{size / most:.1f} {unit}"
     return f"{size} bytes"
+
+
+def too_large(name: str) -> str:
+    """Return the sentence about a file that is larger than `MAX_FILE`."""
+    return f"{name} is too large: a file may have at most {MAX_FILE // 1024**2} MB."

@@ -5,15 +5,17 @@ A control refers to an option or an answer by its index, which is short and need
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, NamedTuple
 
 from answerback.core import refusals, typed_answers
-from answerback.core.actions import Action, Answer, Edit, Other
+from answerback.core.actions import Action, Answer, Edit, Object, Other, Reply
+from answerback.core.answer_files import TAKES_NO_FILES
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.editing import AllowEdited
 from answerback.core.errors import Problem
+from answerback.core.files import AttachedFile
 from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
@@ -50,6 +52,8 @@ class TypedText:
 
     action: ClassVar[str] = "typed"
     text: str
+    files: tuple[AttachedFile, ...] = ()
+    """The files that were sent with the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ UnresolvedAction = Choose | EditAt | TypedText | Decide
 OpenAction = Action | AllowEdited | AskBack | HandOver
 ResolvedAction = OpenAction | TryAgain | RevokeGrant
 RequestedAction = ResolvedAction | UnresolvedAction
+WithFiles = Answer | Other | Reply | Object | AllowEdited
+"""The actions that may come with files."""
 
 
 LISTED: Final = ""
@@ -117,9 +123,13 @@ def resolve_action(
         early = typed_answers.check_not_too_early(ask, intent.at, labels, since=since)
         if early is not None:
             return _unclear("too_early", early.sentence, "/text", early=True)
-        action = typed_answers.parse_typed_answer(ask, wanted.text, labels)
+        action = typed_answers.parse_typed_answer(
+            ask, wanted.text, labels, has_files=bool(wanted.files)
+        )
         if isinstance(action, typed_answers.UnclearText):
             return _unclear("unclear_text", action.sentence, "/text")
+        if wanted.files and isinstance(action, WithFiles):
+            return replace(action, files=wanted.files)
         return action
     if isinstance(wanted, EditAt):
         lines = view_of(ask).lines
@@ -136,6 +146,13 @@ def resolve_action(
         prompt = view_of(ask).prompt
         return Answer(value=prompt.prefill if prompt else None)
     return _choice_answer(question, wanted.places, ask.walk.again, labels)
+
+
+def attach(action: ResolvedAction, files: tuple[AttachedFile, ...]) -> ResolvedAction | Unclear:
+    """Return an action with files, or why it takes none."""
+    if isinstance(action, WithFiles):
+        return replace(action, files=files)
+    return Unclear(TAKES_NO_FILES.problem())
 
 
 def decide_in_batch(ask: Ask, *, allow: bool) -> Answer | Refusal:

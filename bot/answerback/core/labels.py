@@ -378,8 +378,8 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     )
     nothing_open: str = "No question is open here, so your message was not used as an answer."
     text_missing: str = (
-        "Your message has no text; pictures, files and voice messages are not passed on. Write your answer in one "
-        "message, or use the controls."
+        "Your message has no text. Write your answer in one message, together with files if you want, or use the "
+        "controls."
     )
     text_for_boolean: str = "This question takes {yes} or {no}. Write just that, or press a button."
     text_for_select: str = (

@@ -14,6 +14,11 @@ class MessageLabels(FrozenModel):
     only_picture_here: str = "Picture: {name}"
     sent_files: str = "With it: {names}"
     files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
+    files_refused: str = "Your message was not used: {reason}"
+    file_not_read: str = (
+        "{name} could not be read from {platform}: {reason}. Send it again, or write without files."
+    )
+    file_took_too_long: str = "it took too long"
     forward_not_read: str = (
         "A forwarded message is not an answer: write your answer in a message of your own."
     )

@@ -94,7 +94,9 @@ def _text_in_summary(ask: Ask, labels: Labels) -> str:
     return labels.text_in_review.format(submit=labels.submit, edit=labels.edit)
 
 
-def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearText:
+def parse_typed_answer(
+    ask: Ask, text: str, labels: Labels, *, has_files: bool = False
+) -> Action | UnclearText:
     """Parse ``text`` as an action on the open question of ``ask``.
 
     A text question takes any text; a boolean takes yes, no or its buttons' labels; a select takes the label or the
@@ -102,6 +104,9 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
     Where a label and a number disagree, the text is ambiguous. A text that names no option and is not a number is
     "Something else…" or the free-text reply, in the dialects that have them. Schema questions cannot be answered by
     typing.
+
+    Args:
+        has_files: true if files come with the text, which are enough to answer a text question without a word.
     """
     question = ask.question
     stripped = text.strip()
@@ -109,7 +114,7 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
         return UnclearText(_text_in_summary(ask, labels))
     if question.answer_type is AnswerType.SCHEMA:
         return UnclearText(labels.text_for_schema.format(fill_in=labels.fill_in))
-    if is_blank(text):
+    if is_blank(text) and not (has_files and question.answer_type is AnswerType.TEXT):
         return UnclearText(labels.text_missing)
     match question.answer_type:
         case AnswerType.TEXT:

@@ -114,6 +114,9 @@ class PeopleFiles(Protocol):
     async def take(self, name: str, data: bytes, person: Person) -> AttachedFile:
         """Store a whole file; the errors are those of `begin` and `finish`."""
 
+    async def drop(self, file_id: str) -> None:
+        """Delete a file that goes with no answer after all; one that an ask has claimed stays."""
+
     async def find(
         self, file_ids: Sequence[str], person: Person, ask_id: str
     ) -> tuple[AttachedFile, ...]:

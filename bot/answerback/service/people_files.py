@@ -12,7 +12,14 @@ from typing import Final
 
 from answerback.core.answer_files import FILE_REFUSED
 from answerback.core.errors import ProblemError, TooManyFilesError
-from answerback.core.files import CLAIM_SECONDS, MAX_FILE, MAX_FILES, AttachedFile, clean_name
+from answerback.core.files import (
+    CLAIM_SECONDS,
+    MAX_FILE,
+    MAX_FILES,
+    AttachedFile,
+    clean_name,
+    too_large,
+)
 from answerback.core.person import Person
 from answerback.core.picture_header import read_picture
 from answerback.core.picture_metadata import remove_metadata
@@ -77,8 +84,7 @@ class PeopleFiles:
     async def _store(self, file_id: str, name: str, data: bytes, person: Person) -> AttachedFile:
         name = clean_name(name) or "file"
         if len(data) > MAX_FILE:
-            detail = f"{name} is too large: a file may have at most {MAX_FILE // 1024**2} MB."
-            raise ProblemError(413, "Content too large", detail)
+            raise ProblemError(413, "Content too large", too_large(name))
         if not data:
             raise _refused(f"{name} is empty.")
         data = await asyncio.to_thread(_cleared, name, data)
@@ -90,6 +96,9 @@ class PeopleFiles:
             await self.store.add_chunk(file_id, number, data[first : first + CHUNK])
         await self.store.finish(file)
         return file
+
+    async def drop(self, file_id: str) -> None:
+        await self.store.drop(file_id)
 
     async def find(
         self, file_ids: Sequence[str], person: Person, ask_id: str

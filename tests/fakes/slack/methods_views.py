@@ -39,6 +39,9 @@ def judged(args: Json) -> Json:
 def add(slack: "FakeSlack", user: str, body: Json, previous: View | None = None) -> View:
     """Put a view on a person's screen."""
     _external(slack, body, None)
+    kinds = {block.get("element", {}).get("type") for block in body["blocks"]}
+    if "file_input" in kinds and "files:read" not in slack.scopes:
+        raise ApiError("missing_scope", needed="files:read")
     id = slack.workspace.next_id("V")
     stored = body | {"blocks": slack.workspace.fill_ids(body["blocks"])}
     root = previous.root if previous is not None else id

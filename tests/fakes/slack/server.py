@@ -34,7 +34,7 @@ from tests.fakes.slack.workspace import TEAM, Clock, Message, Workspace
 BOT_SCOPES = (
     "chat:write", "im:write", "channels:history", "groups:history", "im:history", "mpim:history",
     "channels:read", "groups:read", "im:read", "mpim:read", "users:read", "usergroups:read",
-    "reactions:write", "app_mentions:read", "commands", "files:write",
+    "reactions:write", "app_mentions:read", "commands", "files:write", "files:read",
 )  # fmt: skip
 _JSON_ARGUMENTS = ("blocks", "attachments", "metadata", "view")
 
@@ -80,6 +80,7 @@ class FakeSlack:
         self.queue.on_change = self.socket.on_send = self.changed
         self.methods: Methods = {}
         self.uploads = methods_files.Uploads()
+        self.people_files = methods_files.PeoplesFiles(self)
         for module in (
             methods_chat, methods_views, methods_directory, methods_files, home_tab, agent_sessions,
         ):  # fmt: skip
@@ -94,6 +95,8 @@ class FakeSlack:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=16 * 1024 * 1024)
         app.router.add_post("/upload/{id}", self.uploads.receive)
+        for path in ("/files-pri/{key}/{name}", "/files-pri/{key}/download/{name}"):
+            app.router.add_get(path, self.people_files.send)
         app.router.add_route("*", "/api/{method}", self._web_api)
         app.router.add_get("/link/", self.socket.handle)
         app.router.add_post("/actions/{team}/{token}", self._response_url)

@@ -12,6 +12,9 @@ Values = dict[str, dict[str, Json]]
 _SINGLE = ("static_select", "radio_buttons", "external_select", "overflow")
 _MULTI = ("multi_static_select", "checkboxes", "multi_external_select")
 _TEXT = ("plain_text_input", "number_input", "email_text_input", "url_text_input")
+_FILES = "file_input"
+_MOST_FILE = 10 * 1024 * 1024
+"""https://docs.slack.dev/reference/block-kit/block-elements/file-input-element"""
 _PICKERS = {
     "users_select": ("selected_user", "initial_user"),
     "datepicker": ("selected_date", "initial_date"),
@@ -30,6 +33,8 @@ def key_of(kind: str) -> str:
         return "selected_option"
     if kind in _MULTI:
         return "selected_options"
+    if kind == _FILES:
+        return "files"
     return _PICKERS[kind][0] if kind in _PICKERS else "value"
 
 
@@ -42,6 +47,8 @@ def initial(control: Control) -> Json:
         value = list(element.get("initial_options", []))
     elif kind in _PICKERS:
         value = element.get(_PICKERS[kind][1])
+    elif kind == _FILES:
+        value = []
     else:
         value = element.get("initial_value")
     return {"type": kind, key_of(kind): value}
@@ -74,6 +81,13 @@ def entered(control: Control, value: object, found: tuple[Choice, ...] = ()) -> 
         if isinstance(most, int) and len(labels) > most:
             raise ClientRefusalError(f"{control.label!r} takes at most {most} choices")
         return {"type": kind, key: [_pick(control, str(label), found) for label in labels]}
+    if kind == _FILES:
+        files: list[Json] = list(value)  # type: ignore[call-overload]
+        if len(files) > control.element.get("max_files", 10):
+            raise ClientRefusalError(f"{control.label!r} takes fewer files")
+        if any(file["size"] > _MOST_FILE for file in files):
+            raise ClientRefusalError(f"{control.label!r} takes smaller files")
+        return {"type": kind, key: files}
     if kind in _TEXT:
         most = control.element.get("max_length", 3000)
         if units(str(value)) > most:

@@ -7,9 +7,12 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
+from answerback_testing.simulated_people import Capability
 from answerback_testing.surface_contract import SurfaceContract
 from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.discord.stage import DiscordStage, run_stage
+
+UNSUPPORTED = {Capability.SENT_FILES: "What comes with a message is not read."}
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")
@@ -25,10 +28,14 @@ async def stage(
 
 @parametrize_stage("http", "sqlite")
 class TestDiscord(SurfaceContract):
-    """`SurfaceContract`; Discord has all optional capabilities."""
+    """`SurfaceContract`."""
+
+    unsupported = UNSUPPORTED
 
 
 class TestDiscordOnPostgres(ReplicasContract):
     """Two replicas, which handle people's actions in turn."""
+
+    unsupported = UNSUPPORTED
 
     modes = ("gateway", "http")

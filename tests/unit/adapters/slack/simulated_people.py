@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback_chat.control_codec import Verb
-from answerback_testing.simulated_people import ShownButton, SimulatedPerson
+from answerback_testing.simulated_people import SampleFile, ShownButton, SimulatedPerson
 from tests.fakes.slack.person import Person, escape_typed
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
@@ -288,9 +288,25 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         self._slack.clock.advance(2)  # nobody types at the very moment when a question appears
-        thread, notes = self._live().ts, len(self._person.private_notes(self._channel))
         text = f"<@{BOT_USER}> {escape_typed(text)}" if meant else escape_typed(text)
-        files: list[Json] | None = [{"id": "F1"}] if with_file else None
+        elsewhere = self._slack.people_files.share_elsewhere
+        files = [elsewhere("plan", "https://docs.example.com/1")] if with_file else None
+        return await self._say(text, meant=meant, files=files)
+
+    async def send_files(self, text: str, files: Sequence[SampleFile]) -> bool:
+        self._slack.clock.advance(2)
+        share = self._slack.people_files.share
+        return await self._say(
+            f"<@{BOT_USER}> {escape_typed(text)}",
+            meant=True,
+            files=[share(each.name, each.data) for each in files],
+        )
+
+    def count_read(self) -> int:
+        return len(self._slack.people_files.requests)
+
+    async def _say(self, text: str, *, meant: bool, files: list[Json] | None) -> bool:
+        thread, notes = self._live().ts, len(self._person.private_notes(self._channel))
         said = self._said = await self._person.post(
             self._channel, text, thread=thread, files=files, escape=False
         )

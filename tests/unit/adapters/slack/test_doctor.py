@@ -43,7 +43,7 @@ async def run_doctor(setup: dict[str, Any]) -> list[Finding]:
 @pytest.mark.rule("CLI-8")
 async def test_a_correct_setup_has_no_problems(slack: FakeSlack) -> None:
     findings = await run_doctor(create_setup(slack))
-    assert [finding.wrong for finding in findings] == [None] * 9
+    assert [finding.wrong for finding in findings] == [None] * 10
     assert slack.messages("C0OPS") == []
 
 
@@ -236,3 +236,13 @@ async def test_an_app_that_cannot_upload_pictures_is_reported(slack: FakeSlack) 
     reported = [each for each in await run_doctor(create_setup(slack)) if each.wrong]
     assert [(each.what, each.warning) for each in reported] == [("Slack: pictures", True)]
     assert "files:write" in (reported[0].wrong or "")
+
+
+@pytest.mark.rule("FILE-22", "CLI-8")
+async def test_an_app_that_cannot_read_what_people_send_is_reported(slack: FakeSlack) -> None:
+    slack.scopes.discard("files:read")
+    reported = [each for each in await run_doctor(create_setup(slack)) if each.wrong]
+    assert [(each.what, each.warning) for each in reported] == [
+        ("Slack: files that people send", True)
+    ]
+    assert "files:read" in (reported[0].wrong or "")

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 import answerback_slack
 from answerback_slack import manifest as manifests
-from answerback_slack.manifest import EVENTS, FILES_SCOPE, SCOPES, manifest, to_yaml
+from answerback_slack.manifest import EVENTS, FILES_SCOPE, READ_SCOPE, SCOPES, manifest, to_yaml
 from tests.acceptance.process import command
 from tests.fakes.slack.methods import Methods, no_scope
 from tests.fakes.slack.server import BOT_SCOPES, FakeSlack
@@ -110,7 +110,12 @@ def test_the_files_are_what_the_command_prints_and_are_valid(mode: str) -> None:
     urls += [command["url"]] if "url" in command else []
     assert len(urls) == (3 if mode == "http" else 0)
     assert command["command"] == "/answerback"
-    assert read["oauth_config"]["scopes"]["bot"] == [*SCOPES, "commands", "files:write"]
+    assert read["oauth_config"]["scopes"]["bot"] == [
+        *SCOPES,
+        "commands",
+        "files:write",
+        "files:read",
+    ]
     assert all(url == f"{manifests.EXAMPLE_URL}/slack/events" for url in urls)
     home = read["features"]["app_home"]
     assert (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"]) == (True, False)
@@ -137,7 +142,7 @@ def test_the_requested_scopes_are_the_scopes_used() -> None:
                 found = method.scopes(slack, {"channel": f"C{index}"})
                 needed.add(found[0])
     needed |= {scope for scope in EVENTS.values() if scope is not None}
-    assert needed == {*SCOPES, FILES_SCOPE}
+    assert needed == {*SCOPES, FILES_SCOPE, READ_SCOPE}
     assert needed <= set(BOT_SCOPES)
 
 

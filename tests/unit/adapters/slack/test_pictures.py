@@ -137,6 +137,8 @@ async def test_an_erasure_deletes_the_pictures_in_slack(up: Rig) -> None:
         ("https://files.slack.com.evil.example/upload", False),
         ("https://evilslack.com/upload", False),
         ("https://slack.com@evil.example/", False),
+        ("https://evil.example@files.slack.com/upload", False),
+        ("https://files.slack.com:x/upload", False),
         ("https://files.slack.com:8443/", False),
         ("https://169.254.169.254/", False),
         ("", False),

@@ -25,6 +25,7 @@ async def stage(
 
 
 UNSUPPORTED = {
+    Capability.SENT_FILES: "There is no conversation around the question.",
     Capability.EDITS: "The page has an editor of its own.",
     Capability.COMMANDS: "People use the page itself.",
     Capability.MODALS: "All input is on the page itself.",
