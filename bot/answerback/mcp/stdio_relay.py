@@ -181,7 +181,7 @@ class _Relay:
         while True:
             waited = time.monotonic() - began
             left = max(0.0, self.options.wait - waited)
-            progress = _Progress(waited, retries)
+            progress = _Progress(waited, retries if left else None)
             try:
                 await self._upload(found, uploaded)
                 sent = _with_pictures(ctx, found.only(uploaded), uploaded)
@@ -289,6 +289,7 @@ class _Progress:
     waited: float = 0.0
     """Seconds that earlier tries of the call have waited: progress never goes back."""
     retries: Retries | None = None
+    """The tries of the call, for as long as it may wait; later a service that ends each of them is given up."""
 
     def note_end(self) -> None:
         """Note that the service was there until now: if it has gone, it has the whole patience to return."""

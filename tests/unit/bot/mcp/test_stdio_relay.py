@@ -16,13 +16,17 @@ from mcp.shared.exceptions import MCPError
 
 from answerback.mcp import stdio_relay
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
+from answerback_client import ClientError
 from answerback_client.connection import ServiceConnection
+from answerback_client.retries import Retries
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_mcp import GO, relayed, text
 
 Json = dict[str, Any]
 STREAM = "text/event-stream"
+LONGER_THAN_A_PAUSE = 13.0
+"""A patience that is longer than the longest pause between two tries."""
 
 
 @asynccontextmanager
@@ -139,6 +143,29 @@ async def test_a_service_that_goes_during_a_long_wait_has_the_whole_patience_to_
 
     async with listening(answer) as url, relayed(url, patience=patience) as mcp:
         assert text(await mcp.call_tool("get_answer", {"ask_id": "a"})) == "ok"
+
+
+@pytest.mark.rule("MCP-8")
+async def test_a_service_that_ends_every_call_at_once_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Hasty(Retries):
+        def pause_after(self, error: ClientError, **given: bool) -> float:
+            return min(super().pause_after(error, **given), 0.02)
+
+    monkeypatch.setattr(stdio_relay, "Retries", Hasty)
+
+    async def answer(request: web.Request, _message: Json) -> web.StreamResponse:
+        return await cut_off(request, {"jsonrpc": "2.0", "method": "notifications/message"})
+
+    async with (
+        listening(answer) as url,
+        relayed(url, patience=LONGER_THAN_A_PAUSE, wait=0.3) as mcp,
+    ):
+        async with asyncio.timeout(WAIT):
+            result = await mcp.call_tool("get_answer", {"ask_id": "a"})
+        assert result.is_error
+        assert "start it with `answerback serve`" in text(result)
 
 
 @pytest.mark.rule("MCP-3", "MCP-8")
