@@ -191,6 +191,23 @@ class AnswerFilesContract:
         assert stored is not None
         assert stored.ask_id is None
 
+    async def test_of_two_answers_at_once_one_claims_a_file(self, store: Store) -> None:
+        file = await _upload(store, "a", agent="person web:U1")
+        for number in (1, 2):
+            await store.asks.create(Write(_ask(number)), None)
+        done = await asyncio.gather(
+            *(store.asks.change(f"ask_{number}", _changes(file)) for number in (1, 2)),
+            return_exceptions=True,
+        )
+        assert [isinstance(each, StoreError) for each in done].count(True) == 1
+        stored = await store.files.get(file.id)
+        assert stored is not None
+        for number, each in enumerate(done, 1):
+            now = await store.asks.get(f"ask_{number}")
+            assert now is not None
+            is_claimed = stored.ask_id == now.id
+            assert (now.revision > 1) == is_claimed == (not isinstance(each, StoreError))
+
     async def test_an_answer_without_its_file_stops_no_other_change(self, store: Store) -> None:
         file = await _upload(store, "a", agent="person web:U1")
         gone = file.model_copy(update={"id": "file_gone"})

@@ -297,8 +297,10 @@ def _file_parts(
         # A file that is deleted or claimed at this moment is waited for, and is then found no more.
         before["files_found"] = """SELECT id FROM files WHERE id IN (SELECT c1 FROM files_wanted)
             AND ask_id IS NULL AND value IS NOT NULL ORDER BY id FOR UPDATE"""
-        condition = """ AND NOT EXISTS (SELECT 1 FROM files_wanted
-            WHERE c0 = asks.id AND c1 NOT IN (SELECT id FROM files_found))"""
+        # Of several asks in this statement that claim a file, one gets it. The others find it no more and are refused.
+        condition = """ AND NOT EXISTS (SELECT 1 FROM files_wanted AS wanted
+            WHERE wanted.c0 = asks.id AND (wanted.c1 NOT IN (SELECT id FROM files_found) OR EXISTS
+                (SELECT 1 FROM files_wanted AS other WHERE other.c1 = wanted.c1 AND other.c0 < wanted.c0)))"""
         behind["files_claimed"] = """UPDATE files SET ask_id = c0 FROM files_wanted
             JOIN stored ON stored.id = c0 WHERE files.id = c1"""
     if dropped := [row[:2] for row in files if not row[2]]:
