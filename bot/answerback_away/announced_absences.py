@@ -28,5 +28,6 @@ class AnnouncedAbsences(Protocol):
     async def set_hours(self, person: Person, hours: Hours | None) -> None:
         """Note in which hours a person is told of what waits; None: at any time."""
 
-    def find_person(self, name: str, surface: str) -> Person | None:
-        """Return whom a name means: in the directory, or an account on a surface. None: nobody."""
+    def find_person(self, name: str, surface: str) -> Person | str:
+        """Return whom a name means: in the directory, or an account on a surface; or why it means no one person: a key
+        of `answerback_away.texts.REFUSED`."""

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Destination
 from answerback.core.errors import StoreError
 from answerback.core.handing_over import HandOver, is_collective
 from answerback.core.intents import ResolvedAction
@@ -22,7 +22,7 @@ from answerback.ports.clock import Clock
 from answerback.ports.commands import Command
 from answerback.ports.extension import PeoplesLists, Running
 from answerback.ports.store import Store, get_readable
-from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback_away.absences import (
     Absence,
     Hours,
@@ -39,13 +39,12 @@ from answerback_away.snoozes import Snoozes
 
 logger = logging.getLogger(__name__)
 
-_READ: Final = "SELECT value FROM away ORDER BY at, person"
-SAVE: Final = """INSERT INTO away (person, value, at) VALUES {values}
-    ON CONFLICT (person) DO UPDATE SET value = excluded.value, at = excluded.at"""
-_FORGET: Final = "DELETE FROM away WHERE person IN ({values})"
-_SAVE_IF_SAME: Final = """UPDATE away SET value = column3 FROM (VALUES {values}) AS new
-    WHERE person = column1 AND value = column2"""
-_FORGET_IF_SAME: Final = "DELETE FROM away WHERE (person, value) IN (VALUES {values})"
+_READ: Final = "SELECT person, value FROM away ORDER BY at DESC, person"
+ADD: Final = """INSERT INTO away (person, value, at) VALUES {values}
+    ON CONFLICT DO NOTHING RETURNING person"""
+_REPLACE: Final = """UPDATE away SET value = column3, at = CAST(column4 AS double precision)
+    FROM (VALUES {values}) AS new WHERE person = column1 AND value = column2 RETURNING person"""
+_FORGET: Final = "DELETE FROM away WHERE (person, value) IN (VALUES {values}) RETURNING person"
 _REFRESH_SECONDS: Final = 2.0
 """Seconds that other processes may take to notice that somebody is away."""
 _SWEEP_SECONDS: Final = 60.0
@@ -57,6 +56,8 @@ Act = Callable[[str, ResolvedAction, Actor], Awaitable[Acted | Rejected]]
 """Acts on an ask as a person, by the service's rules."""
 CIRCLE: Final = "circle"
 SELF: Final = "self"
+NOBODY: Final = "nobody"
+SEVERAL: Final = "several"
 
 
 class Away(Running, AnnouncedAbsences):
@@ -66,15 +67,26 @@ class Away(Running, AnnouncedAbsences):
         people: tells which accounts belong to one person.
         act: acts for the absent person, who hands an ask over.
         lists: what waits for people, of which they can take something off their own.
+        surfaces: the running surfaces by name.
     """
 
     def __init__(
-        self, store: Store, clock: Clock, people: People, act: Act, lists: PeoplesLists
+        self,
+        store: Store,
+        clock: Clock,
+        people: People,
+        act: Act,
+        lists: PeoplesLists,
+        surfaces: Mapping[str, Surface],
     ) -> None:
         self._store, self._clock, self.people, self._act = store, clock, people, act
+        self._surfaces = surfaces
         self.snoozes = Snoozes(store, clock, people, lists)
         self._snooze = SnoozeCommand(self.snoozes, lists, clock)
         self._said: tuple[Said, ...] = ()
+        """The absences and hours that people have announced, the latest first."""
+        self._stored: dict[str, str] = {}
+        """The texts of the rows that have them, by the accounts of people."""
         self._zones: set[str] = set()
         """The time zones that are ready to be used."""
         self._tried: set[tuple[str, str]] = set()
@@ -97,7 +109,7 @@ class Away(Running, AnnouncedAbsences):
     async def leave(self, person: Person, until: float, stand_in: Person) -> str | None:
         if self.people.is_same(person, stand_in):
             return SELF
-        said = await self.said_by(person)
+        await self.refresh()
         absence, now = Absence(until, stand_in), self.now()
 
         def absent(other: Person) -> Absence | None:
@@ -108,42 +120,109 @@ class Away(Running, AnnouncedAbsences):
 
         if chain_of(person, absent, self.people.is_same) is None:
             return CIRCLE
-        await self._save(said._replace(absence=absence))
+        await self._change(person, lambda said: said._replace(absence=absence))
         return None
 
     async def return_(self, person: Person) -> None:
-        await self._save((await self.said_by(person))._replace(absence=None))
+        await self._change(person, lambda said: said._replace(absence=None))
 
     async def set_hours(self, person: Person, hours: Hours | None) -> None:
-        await self._save((await self.said_by(person))._replace(hours=hours))
+        await self._change(person, lambda said: said._replace(hours=hours))
 
-    async def _save(self, said: Said) -> None:
-        key = account_id(said.person)
-        if said.absence is None and said.hours is None:
-            await self._store.rows.write(_FORGET, [[key]])
-        else:
-            await self._store.rows.write(SAVE, [[key, _stored(said), self.now()]])
+    async def _change(self, person: Person, change: Callable[[Said], Said]) -> None:
+        """Change what a person has said. Of what they say elsewhere at the same time, nothing is lost."""
+        while True:
+            await self.refresh()
+            said = self._find(person) or Said(self._first_account(person))
+            # Another account, or another process, may have changed the row since it was read: then it is read again.
+            if await self._save(self._rows_of(person, said), change(said)):
+                break
         await self.refresh()
         self._swept_at = float("-inf")
         self._wake.set()
 
-    def _find(self, person: Person) -> Said | None:
-        return next((each for each in self._said if self.people.is_same(each.person, person)), None)
+    def _first_account(self, person: Person) -> Person:
+        """Return the same account of a person whichever one they use: one row has what they say."""
+        surface, user_id = min(self.people.accounts_of(person))
+        return Person(surface=surface, user_id=user_id)
 
-    def find_person(self, name: str, surface: str) -> Person | None:
+    async def _save(self, rows: Sequence[tuple[str, str]], said: Said) -> bool:
+        """Store what a person has said in place of these rows; False if the first of them has changed meanwhile."""
+        write, new = self._store.rows.write, _written(said)
+        if not rows:
+            return new is None or bool(
+                await write(ADD, [[account_id(said.person), new, self.now()]])
+            )
+        (key, before), *others = rows
+        saved = await (
+            write(_FORGET, [[key, before]])
+            if new is None
+            else write(_REPLACE, [[key, before, new, self.now()]])
+        )
+        if saved and others:  # accounts that were not known to be one person's
+            await write(_FORGET, others)
+        return bool(saved)
+
+    def _rows_of(self, person: Person, said: Said) -> list[tuple[str, str]]:
+        """Return the rows that are to be replaced, also one that this version cannot read."""
+        keys = [account_id(each.person) for each in (*self._said_by(person), said)]
+        return [(key, self._stored[key]) for key in dict.fromkeys(keys) if key in self._stored]
+
+    def _said_by(self, person: Person) -> list[Said]:
+        return [each for each in self._said if self.people.is_same(each.person, person)]
+
+    def _find(self, person: Person) -> Said | None:
+        """Return what a person has said; of what they said from several accounts before these were linked, the latest
+        counts."""
+        found = self._said_by(person)
+        if len(found) <= 1:
+            return found[0] if found else None
+        absences = (each.absence for each in found if each.absence is not None)
+        hours = (each.hours for each in found if each.hours is not None)
+        return found[0]._replace(absence=next(absences, None), hours=next(hours, None))
+
+    def find_person(self, name: str, surface: str) -> Person | str:
         plain = name.removeprefix("@").removeprefix("person:")
+        named = self._named(plain)
+        if len(named) > 1:
+            return SEVERAL
+        if named:
+            persons = self.people.persons_named(named[0])
+            there = [each for each in persons if each.surface == surface]
+            return self.people.as_named((there or persons)[0])
+        place, _, user_id = plain.partition(":") if ":" in plain else (surface, "", plain)
+        if not (place and user_id):
+            return NOBODY
+        person = Person(surface=place, user_id=user_id)
+        return self.people.as_named(person) if self._may_be(person, plain) else NOBODY
+
+    def _named(self, plain: str) -> list[str]:
+        """Return the names, in the directory, of those whom a name means: one who is called so there, or else all who
+        are shown so."""
+        wanted, shown = plain.casefold(), []
         for known in self.people.accounts:
             persons = self.people.persons_named(known)
-            shown = {known, *(self.people.as_named(each).name or known for each in persons)}
-            if persons and plain.casefold() in {each.casefold() for each in shown}:
-                there = [each for each in persons if each.surface == surface]
-                return self.people.as_named((there or persons)[0])
-        place, colon, user_id = plain.partition(":")
-        if not plain or (colon and not (place and user_id)):
-            return None
-        if colon:
-            return self.people.as_named(Person(surface=place, user_id=user_id))
-        return self.people.as_named(Person(surface=surface, user_id=plain))
+            if persons and known.casefold() == wanted:
+                return [known]
+            if any(
+                (self.people.as_named(each).name or "").casefold() == wanted for each in persons
+            ):
+                shown.append(known)
+        return shown if plain else []
+
+    def _may_be(self, person: Person, written: str) -> bool:
+        """Return True if an account may be somebody's, as far as its surface can tell without asking a platform."""
+        if is_collective(person.user_id):
+            return False
+        if self.people.name_of(person) is not None:
+            return True
+        surface = self._surfaces.get(person.surface)
+        if surface is None:
+            return False
+        if not surface.live:  # anything could be the name of somebody who signs in
+            return ":" in written or "@" in written
+        there = Destination(surface=surface.name, user=person.user_id)
+        return surface.destination_problem(there) is None
 
     # --- who stands in -----------------------------------------------------------------------------
 
@@ -164,11 +243,13 @@ class Away(Running, AnnouncedAbsences):
     async def refresh(self) -> bool:
         """Read what people have said; returns whether that has changed."""
         rows = await self._store.rows.read(_READ)
-        said = tuple(each for (value,) in rows if (each := from_json(json.loads(value))))
+        read = [(key, value, _read(value)) for key, value in rows]
+        said = tuple(each for _, _, each in read if each is not None)
         if new := {each.hours.zone for each in said if each.hours} - self._zones:
             known = await asyncio.to_thread(lambda: {zone for zone in new if is_zone(zone)})
             self._zones |= known
         has_changed, self._said = said != self._said, said
+        self._stored = {key: value for key, value, _ in read}
         return has_changed
 
     async def step(self) -> None:
@@ -205,11 +286,9 @@ class Away(Running, AnnouncedAbsences):
 
     async def _save_over(self, said: Said) -> None:
         """Store that an absence is over, unless the person has said something else meanwhile."""
-        key, before, after = account_id(said.person), _stored(said), said._replace(absence=None)
-        if after.hours is None:
-            await self._store.rows.write(_FORGET_IF_SAME, [[key, before]])
-        else:
-            await self._store.rows.write(_SAVE_IF_SAME, [[key, before, _stored(after)]])
+        key = account_id(said.person)
+        if (before := self._stored.get(key)) is not None:
+            await self._save([(key, before)], said._replace(absence=None))
 
     async def _hand_on(self, ask: Ask, now: float) -> None:
         """Give an ask to those who stand in for its responders, once for each."""
@@ -313,5 +392,14 @@ class Away(Running, AnnouncedAbsences):
         return AwayPages(self, self.snoozes, self._clock)
 
 
-def _stored(said: Said) -> str:
-    return json.dumps(to_json(said))
+def _read(written: str) -> Said | None:
+    """Read a row; one that this version cannot read counts for nothing."""
+    try:
+        return from_json(json.loads(written))
+    except ValueError:
+        return None
+
+
+def _written(said: Said) -> str | None:
+    """Return how a row has what a person has said; None if there is nothing to keep."""
+    return None if said.absence is None and said.hours is None else json.dumps(to_json(said))

@@ -87,6 +87,6 @@ async def _leave(away: AnnouncedAbsences, person: Person, when: str, who: str) -
         if mention
         else away.find_person(who, person.surface)
     )
-    if stand_in is None:
-        return texts.NOBODY
+    if isinstance(stand_in, str):
+        return texts.REFUSED[stand_in]
     return texts.REFUSED.get(await away.leave(person, until, stand_in) or "")

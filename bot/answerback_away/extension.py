@@ -55,7 +55,7 @@ class AwayExtension(Extension):
             return None
         from answerback_away.away import Away
 
-        away = Away(parts.store, parts.clock, parts.people, parts.act, parts.lists)
+        away = Away(parts.store, parts.clock, parts.people, parts.act, parts.lists, parts.surfaces)
         parts.on_changed(away.note_changed)
         await away.refresh()
         return away

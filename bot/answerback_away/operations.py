@@ -165,8 +165,8 @@ async def _leave(away: Away, person: Person, until: str, name: str) -> None:
     at, stand_in = parse_until(until, away.now()), away.find_person(name, person.surface)
     if at is None:
         raise _refuse(texts.BAD_TIME)
-    if stand_in is None:
-        raise _refuse(texts.NOBODY)
+    if isinstance(stand_in, str):
+        raise _refuse(texts.REFUSED[stand_in])
     if person.user_id == OPERATOR:
         raise _refuse(texts.OPERATOR_STAYS)
     problem = await away.leave(person, at, stand_in)

@@ -132,6 +132,6 @@ class _AwayPage(VisitorPages):
         stand_in = self._away.find_person(name.strip(), NAME)
         if at is None:
             return texts.BAD_TIME
-        if stand_in is None:
-            return texts.NOBODY
+        if isinstance(stand_in, str):
+            return texts.REFUSED[stand_in]
         return texts.REFUSED.get(await self._away.leave(person, at, stand_in) or "")

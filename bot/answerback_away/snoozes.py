@@ -24,7 +24,8 @@ SAVE: Final = """INSERT INTO snoozes (person, ask_id, until, needs) VALUES {valu
 _OF_PERSON: Final = "SELECT ask_id, until, needs FROM snoozes WHERE until > $1 AND person IN"
 _OVER: Final = "SELECT person, ask_id FROM snoozes WHERE until > $1 AND until <= $2"
 _FORGET: Final = "DELETE FROM snoozes WHERE (person, ask_id) IN (VALUES {values})"
-_PAGE: Final = 50
+PAGE: Final = 50
+"""Asks of a list that are read at a time."""
 
 
 class Snoozed(NamedTuple):
@@ -77,20 +78,25 @@ class Snoozes:
         return sorted(f"{surface}:{each}" for surface, each in self._people.accounts_of(person))
 
     async def find(self, person: Person, ask_id: str) -> Ask | None:
-        """Return an ask that waits for a person, snoozed or not, by its id or how that begins; None: none does."""
+        """Return an ask that waits for a person, snoozed or not, by its id or how that begins.
+
+        None: none does, or several do.
+        """
         ask = await get_readable(self._store.asks, ask_id)
         if ask is not None:
             return ask if await self._lists.is_waiting_for(person, ask) else None
-        listed = [each.ask for each in await self.list_of(person)]
+        found = {
+            each.ask.id for each in await self.list_of(person) if each.ask.id.startswith(ask_id)
+        }
         after: str | None = None
         while True:
-            page = await self._lists.list_waiting_for(Actor(person), after, _PAGE)
-            found = [each for each in (*listed, *page.rows) if each.id.startswith(ask_id)]
-            if found or page.after is None:
-                return (
-                    await get_readable(self._store.asks, found[0].id) if len(found) == 1 else None
-                )
-            after = page.after
+            page = await self._lists.list_waiting_for(Actor(person), after, PAGE)
+            found |= {each.id for each in page.rows if each.id.startswith(ask_id)}
+            if len(found) > 1:
+                return None
+            if (after := page.after) is None:
+                break
+        return await get_readable(self._store.asks, found.pop()) if found else None
 
     async def snooze(self, person: Person, ask: Ask, until: float) -> None:
         """Take an ask off a person's list until a time."""

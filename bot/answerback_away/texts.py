@@ -13,12 +13,19 @@ ANY_TIME: Final = "You are reminded and notified at any time."
 BACK: Final = "I am back"
 AWAY_USAGE: Final = "To change that: {command} 3d NAME (or 4h, 2w, 2026-12-24), with who stands in."
 HOURS_USAGE: Final = "To change that: {command} 9-17 Europe/Berlin, or {command} off."
-BAD_TIME: Final = "Nothing was changed. Begin with how long you are away (4h, 3d) or until when (2026-12-24, UTC)."
-BAD_HOURS: Final = "Nothing was changed. Write hours and a time zone, such as 9-17 Europe/Berlin."
-NOBODY: Final = (
-    "Nothing was changed. Name who stands in for you: a name, or an account such as slack:U012."
+BAD_TIME: Final = (
+    "Nothing was changed. Say how long you are away (4h, 3d) or until when (2026-12-24, UTC), which is at most a year, "
+    "and then who stands in."
 )
+BAD_HOURS: Final = "Nothing was changed. Write hours of one day and a time zone: 9-17 Europe/Berlin, say, or 8-16 UTC."
+NOBODY: Final = (
+    "Nothing was changed. Name one person who stands in for you: a name in the directory, or an account such as "
+    "slack:U012 or web:ann."
+)
+SEVERAL: Final = "Nothing was changed. Several people are called so. Name one of their accounts, such as slack:U012."
 REFUSED: Final = {
+    "nobody": NOBODY,
+    "several": SEVERAL,
     "self": "Nothing was changed. Another person has to stand in for you.",
     "circle": (
         "Nothing was changed. They are away, too, and you would stand in for them in the end, so nobody would get your "

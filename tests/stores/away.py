@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.core.people import NOBODY_KNOWN
+from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import Person
 from answerback.ports.search import Account
 from answerback.ports.store import Store, Write
@@ -34,9 +35,9 @@ class _EverythingWaits:
         """Nobody has to know."""
 
 
-def away_in(store: Store, clock: ManualClock) -> Away:
+def away_in(store: Store, clock: ManualClock, people: People = NOBODY_KNOWN) -> Away:
     """Return who is away, as another process knows it."""
-    return Away(store, clock, NOBODY_KNOWN, NotImplemented, _EverythingWaits())
+    return Away(store, clock, people, NotImplemented, _EverythingWaits(), {})
 
 
 class AwayContract:
@@ -84,6 +85,45 @@ class AwayContract:
         await away.step()
         said = await away.said_by(ANN)
         assert (said.absence, said.hours) == (Absence(clock.now() + 3_600, cat), hours)
+
+    @pytest.mark.rule("AWAY-1", "AWAY-5")
+    async def test_of_what_a_person_says_at_once_nothing_is_lost(self, store: Store) -> None:
+        clock, cat = ManualClock(), Person(surface="chat", user_id="cat")
+        here, there = away_in(store, clock), away_in(store, clock)
+        until, hours = clock.now() + 3_600, Hours(60, 120, "UTC")
+        await asyncio.gather(here.leave(ANN, until, BOB), there.set_hours(ANN, hours))
+        said = await here.said_by(ANN)
+        assert (said.absence, said.hours) == (Absence(until, BOB), hours)
+        await asyncio.gather(here.set_hours(ANN, None), there.leave(ANN, until, cat))
+        said = await here.said_by(ANN)
+        assert (said.absence, said.hours) == (Absence(until, cat), None)
+        await asyncio.gather(here.return_(ANN), there.set_hours(ANN, hours))
+        said = await here.said_by(ANN)
+        assert (said.absence, said.hours) == (None, hours)
+
+    @pytest.mark.rule("AWAY-5")
+    async def test_what_one_person_said_from_two_accounts_is_one_statement(
+        self, store: Store
+    ) -> None:
+        clock, ids = ManualClock(), {"ann": ("chat:ann", "web:ann@example.com")}
+        chat, web = [
+            Person(surface=s, user_id=u) for s, u in (("chat", "ann"), ("web", "ann@example.com"))
+        ]
+        apart = away_in(store, clock)
+        until = clock.now() + 3_600
+        for account in (web, chat):
+            await apart.leave(account, until, BOB)
+            until += 1
+            await clock.advance(1)
+        one = away_in(store, clock, People(ids))
+        absence = (await one.said_by(web)).absence
+        assert absence is not None
+        assert absence.until == until - 1, "the last one counts"
+        await one.return_(web)
+        assert (await one.said_by(chat)).absence is None
+        assert await store.rows.read("SELECT person FROM away") == []
+        await asyncio.gather(one.leave(web, until, BOB), one.leave(chat, until, BOB))
+        assert len(await store.rows.read("SELECT person FROM away")) == 1
 
     @pytest.mark.rule("SNOOZE-1", "SNOOZE-5")
     async def test_what_people_snooze_is_kept_replaced_and_forgotten(self, store: Store) -> None:

@@ -25,7 +25,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
 from answerback.service.consumption import consume
-from answerback_away.away import SAVE
+from answerback_away.away import ADD
 from answerback_away.snoozes import SAVE as SAVE_SNOOZE
 from answerback_numbers.facts import Facts
 from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
@@ -110,7 +110,7 @@ async def fill(store: Store) -> None:
     await StoredSubscriptions(store.rows).save(replace(new_subscription(), device=ODD))
     await sign_ins_in(store).redeem(await approve(store), new_token(), ANNS, 9)
     await links_in(store).save(new_link(ODD))
-    await store.rows.write(SAVE, [[ODD, ODD, 1.5]])
+    await store.rows.write(ADD, [[ODD, ODD, 1.5]])
     await store.rows.write(SAVE_SNOOZE, [[ODD, "ask_1", 2.5, ODD]])
     file = AttachedFile(id="file_a", name=ODD, media_type="image/png", bytes=3, sha256="0" * 64)
     await store.files.begin(file.id, "", 1.0, 0)

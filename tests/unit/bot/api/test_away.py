@@ -52,9 +52,9 @@ async def test_a_person_says_that_they_are_away_with_their_own_key(
 @pytest.mark.parametrize(
     ("body", "detail"),
     [
-        ({"until": "3d"}, "Name who stands in"),
-        ({"stand_in": "web:bob"}, "Begin with how long"),
-        ({"until": "2y", "stand_in": "web:bob"}, "Begin with how long"),
+        ({"until": "3d"}, "Name one person who stands in"),
+        ({"stand_in": "web:bob"}, "Say how long"),
+        ({"until": "2y", "stand_in": "web:bob"}, "Say how long"),
         ({"until": "3d", "stand_in": "web:ann"}, "Another person has to stand in"),
         ({"until": "3d", "stand_in": "web:bob", "hours": "noon"}, "Write hours"),
     ],

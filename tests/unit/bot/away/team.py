@@ -21,8 +21,10 @@ PEOPLE = People(
         "bob": ("chat:bob", "web:bob@example.com"),
         "cy": ("chat:cy",),
         "dee": ("web:dee@example.com",),
+        "e1": ("chat:e1",),
+        "e2": ("chat:e2",),
     },
-    {"ann": "Ann", "bob": "Bob B."},
+    {"ann": "Ann", "bob": "Bob B.", "e1": "Eve", "e2": "Eve"},
 )
 ANN, BOB, CY = (Person(surface="chat", user_id=name) for name in ("ann", "bob", "cy"))
 DEE = Person(surface="web", user_id="dee@example.com")
@@ -44,7 +46,14 @@ class Team:
         routes = Routes("ops", by_name, people)
         self.parts = parts
         self.service: Service = parts.service(routes=routes, hidden_from=self._hidden_from)
-        self.away = Away(parts.store, parts.clock, people, self.service.act, self.service)
+        self.away = Away(
+            parts.store,
+            parts.clock,
+            people,
+            self.service.act,
+            self.service,
+            self.service.surfaces,
+        )
         self.service.hooks.changed.listen(self.away.note_changed)
         self.service.quiet_until = self.away.quiet_until
 

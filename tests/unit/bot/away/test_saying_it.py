@@ -11,6 +11,7 @@ import aiohttp
 import pytest
 from pydantic import JsonValue
 
+from answerback.core.ask import Destination
 from answerback.core.person import Person
 from answerback.ports.commands import CommandUse
 from answerback.runtime.app import RunningService, run_service
@@ -31,7 +32,9 @@ async def say(team: Team, line: str, person: Person = ANN, *, pressed: bool = Fa
 
 
 @pytest.mark.rule("AWAY-1")
-@pytest.mark.parametrize("who", ["bob", "Bob B.", "@bob", "<@bob>", "<@bob|Bobby>", "chat:bob"])
+@pytest.mark.parametrize(
+    "who", ["bob", "Bob B.", "@bob", "<@bob>", "<@bob|Bobby>", "chat:bob", "person:bob"]
+)
 async def test_who_stands_in_is_named_as_people_and_chats_write_it(parts: Parts, who: str) -> None:
     team = Team(parts)
     answer = await say(team, f"away 3d {who}")
@@ -60,14 +63,24 @@ async def test_a_command_says_what_holds_and_takes_it_back(parts: Parts) -> None
         ("away bob", texts.BAD_TIME),
         ("away 3d", texts.NOBODY),
         ("away 3d slack:", texts.NOBODY),
+        ("away 3d slack:U012", texts.NOBODY),
+        ("away 3d bobb", texts.NOBODY),
+        ("away 3d anyone", texts.NOBODY),
+        ("away 3d chat:@ops", texts.NOBODY),
+        ("away 3d web:anyone", texts.NOBODY),
+        ("away 3d Eve", texts.SEVERAL),
         ("away 3d ann", texts.REFUSED["self"]),
         ("away 3d cy", texts.REFUSED["circle"]),
         ("hours 9", texts.BAD_HOURS),
     ],
 )
 async def test_what_cannot_be_is_refused_with_a_reason(
-    parts: Parts, line: str, answer: str
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, line: str, answer: str
 ) -> None:
+    def problem(place: Destination) -> str | None:
+        return "no id" if place.user == "bobb" else None
+
+    monkeypatch.setattr(parts.chat, "destination_problem", problem)
     team = Team(parts)
     await team.leave(CY, ANN)
     assert (await say(team, line)).startswith(answer)
@@ -142,6 +155,7 @@ async def test_a_person_says_on_their_page_that_they_are_away(
     for form, problem in (
         ({"do": "leave", "until": "x", "stand_in": "bob"}, texts.BAD_TIME),
         ({"do": "leave", "until": "3d", "stand_in": ""}, texts.NOBODY),
+        ({"do": "leave", "until": "3d", "stand_in": "somebody"}, texts.NOBODY),
         ({"do": "leave", "until": "3d", "stand_in": "ann@example.com"}, texts.REFUSED["self"]),
         ({"do": "hours", "hours": "<b>"}, texts.BAD_HOURS),
     ):

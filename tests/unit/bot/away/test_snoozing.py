@@ -19,6 +19,7 @@ from answerback.ports.commands import CommandAnswer, CommandUse
 from answerback.ports.search import Search
 from answerback.ports.surface import Acted, Actor
 from answerback.workers.reminders import remind
+from answerback_away import snoozes as module
 from answerback_away import texts
 from answerback_away.snoozes import needs
 from answerback_storage.sqlite.store import SqliteStore
@@ -356,6 +357,19 @@ async def test_a_beginning_that_several_ids_have_snoozes_none(parts: Parts) -> N
     assert number > 1
     assert (await use(team, f"snooze 4h {beginning}")).text == texts.NOT_WAITING
     assert len(await listed(team)) == 17
+
+
+@pytest.mark.rule("SNOOZE-1")
+async def test_a_beginning_is_compared_with_all_ids_of_a_long_list(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAGE", 2)
+    team = Team(parts)
+    asks = [await team.ask("ann") for _ in range(17)]
+    [(beginning, _)] = Counter(ask.id[:5] for ask in asks).most_common(1)
+    assert await team.away.snoozes.find(ANN, beginning) is None
+    last = asks[-1].id
+    assert await team.away.snoozes.find(ANN, last[:-1]) == await team.service.get(last)
 
 
 @pytest.mark.rule("SNOOZE-1")
