@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 
 from answerback.core.ask import Ask
 from answerback.ports.receipt_key import decode
-from answerback.ports.receipts import StoredReceipt
 from answerback.service.people_wire import strict
 from answerback_receipts.payload import (
     VERSION,
@@ -19,6 +18,7 @@ from answerback_receipts.payload import (
     payload_of,
     surfaces_in_the_clear,
 )
+from answerback_receipts.stored_receipts import StoredReceipt
 
 Digest: TypeAlias = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
 

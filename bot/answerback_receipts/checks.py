@@ -15,12 +15,12 @@ from pydantic_core import from_json
 from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.ports.receipt_key import PublicKey
-from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store, get_readable
 from answerback_base import strict_json
 from answerback_base.sanitize import quoted
 from answerback_receipts.bodies import LinkBody, ReceiptBody, SignedPayload, payload_again
 from answerback_receipts.payload import VERSIONS
+from answerback_receipts.stored_receipts import StoredReceipt, StoredReceipts
 
 _T = TypeVar("_T")
 Keys = Mapping[str, PublicKey]
@@ -271,7 +271,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
         verdict.fault = await _fault_of_kept(store, kept["receipt"])
         if verdict.fault is not None:
             return verdict
-    for stored in await store.receipts.list_unlinked(sys.maxsize):
+    for stored in await StoredReceipts(store.rows).list_unlinked(sys.maxsize):
         ask = await get_readable(store.asks, stored.ask_id)
         fault = _fault_of_receipt(stored, ask, keys) or await _fault_of_rows(store, ask)
         if fault is not None:
@@ -285,7 +285,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
 async def _fault_of_kept(store: Store, kept: SignedPayload) -> str | None:
     """Return what is wrong if a receipt that was kept before it was linked is not the store's."""
     ask_id = str(kept["payload"].get("ask_id"))
-    stored = await store.receipts.get(ask_id)
+    stored = await StoredReceipts(store.rows).get(ask_id)
     if stored is not None and _parse(_SIGNED, stored.receipt) == kept:
         return None
     return (
@@ -295,8 +295,8 @@ async def _fault_of_kept(store: Store, kept: SignedPayload) -> str | None:
 
 
 async def _linked(store: Store) -> AsyncIterator[StoredReceipt]:
-    after = 0
-    while batch := await store.receipts.list_linked(after, _BATCH):
+    after, receipts = 0, StoredReceipts(store.rows)
+    while batch := await receipts.list_linked(after, _BATCH):
         for stored in batch:
             yield stored
         after = batch[-1].n or 0
@@ -306,7 +306,7 @@ async def _fault_of_rows(store: Store, ask: Ask | None) -> str | None:
     """Return what is wrong with the columns and lines that decide who finds an ask, and whether it can be consumed."""
     if ask is None:
         return None
-    if changed := await store.receipts.changed_columns(ask):
+    if changed := await store.asks.changed_columns(ask):
         return f"These columns say otherwise than what was signed: {', '.join(changed)}."
     if ask.collection.consumed_at is None and await _is_recorded_as_consumed(store, ask.id):
         return "It was consumed, as its record says, and could be consumed again."

@@ -12,6 +12,7 @@ from answerback.ports.store import Store
 from answerback.runtime.config import Settings
 from answerback_receipts.key_file import ReceiptKeyFile
 from answerback_receipts.settings import ReceiptSettings
+from answerback_receipts.stored_receipts import StoredReceipts
 
 _SERVICE_ID: Final = "receipts service id"
 _ID_BYTES: Final = 12
@@ -67,11 +68,12 @@ async def open_signing_key(place: KeyPlace, store: Store, now: float) -> Signing
     if not place.table.enabled:
         return None
     keys = await asyncio.to_thread(read_keys, place)
-    if not keys and not await store.receipts.public_keys():
+    receipts = StoredReceipts(store.rows)
+    if not keys and not await receipts.public_keys():
         await asyncio.to_thread(place.file.ensure)
         keys = await asyncio.to_thread(read_keys, place)
     former = [key.public.x for key in keys[1:]]
-    if not keys or not await store.receipts.use_key(keys[0].public.x, former, now):
+    if not keys or not await receipts.use_key(keys[0].public.x, former, now):
         raise ConfigError(_other_key(place))
     return keys[0]
 

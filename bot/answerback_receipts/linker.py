@@ -19,9 +19,9 @@ from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.outage_log import Outage
 from answerback.ports.receipt_key import SigningKey
-from answerback.ports.receipts import NewLink, StoredReceipt
 from answerback.ports.store import Store
 from answerback_base.backoff import Backoff
+from answerback_receipts.stored_receipts import NewLink, StoredReceipt, StoredReceipts
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +67,7 @@ class ReceiptLinker:
         self._shared = self.claim is not SOLE_CLAIM
         if self._shared:
             self.claim = Claim(self.claim.holder, _LEASE_SECONDS)
+        self.receipts = StoredReceipts(self.store.rows)
         self._end = _End(0, None)
         """No other process adds links in the epoch of the fence."""
         self._ended = asyncio.Event()
@@ -102,7 +103,7 @@ class ReceiptLinker:
 
     async def link_all(self) -> bool:
         """Link everything that is not linked yet; return False if another process is at it."""
-        receipts = self.store.receipts
+        receipts = self.receipts
         while unlinked := await receipts.list_unlinked(self.batch):
             former = self._fence
             if not await self._hold_lease():
@@ -145,7 +146,7 @@ class ReceiptLinker:
             return False
         self._renew_at = now + self.claim.seconds / 2
         if self._fence != (fence := Fence(LEASE, epoch)):
-            last = await self.store.receipts.last_link()
+            last = await self.receipts.last_link()
             self._fence, self._end = fence, _end_at(last)
         return True
 

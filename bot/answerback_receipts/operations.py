@@ -14,6 +14,7 @@ from answerback.core.secrecy import keeps_secret
 from answerback.ports.operation import ApiCall, ResponseSpec, get
 from answerback.ports.receipt_key import PublicKey
 from answerback_receipts.bodies import ReceiptBody, receipt_body
+from answerback_receipts.stored_receipts import StoredReceipts
 
 
 class KeysBody(TypedDict):
@@ -31,7 +32,7 @@ async def receipt(call: ApiCall) -> web.Response:
     if call.is_from_agent and keeps_secret(ask):
         message = "Only people may read it: the answers were not confirmed."
         raise _problem(404, "No receipt", "no_receipt", message)
-    stored = await call.store.receipts.get(ask.id)
+    stored = await StoredReceipts(call.store.rows).get(ask.id)
     if stored is None:
         message = "This ask has no receipt: none was made when it ended."
         raise _problem(404, "No receipt", "no_receipt", message)
@@ -40,7 +41,7 @@ async def receipt(call: ApiCall) -> web.Response:
 
 async def keys(call: ApiCall) -> web.Response:
     """``GET /.well-known/answerback-receipts.json``."""
-    found = await call.store.receipts.public_keys()
+    found = await StoredReceipts(call.store.rows).public_keys()
     body: KeysBody = {"keys": [PublicKey(x).jwk() for x in found]}
     return json_response(body, headers={"Cache-Control": "public, max-age=300"})
 

@@ -12,10 +12,10 @@ from answerback.core.canonical_json import canonical
 from answerback.ports.extension import Running
 from answerback.ports.extension_rows import NO_ROWS, AskRow, Rows
 from answerback.ports.receipt_key import SigningKey, encode
-from answerback.ports.receipts import NewReceipt
 from answerback.ports.surface import Surface
 from answerback_receipts.linker import ReceiptLinker
 from answerback_receipts.payload import payload_of
+from answerback_receipts.stored_receipts import NewReceipt
 
 _SALT_BYTES: Final = 32
 

@@ -24,7 +24,6 @@ from answerback_testing.store_lists import ListsContract
 from answerback_testing.store_maintenance import MaintenanceContract
 from answerback_testing.store_places import PlacesContract
 from answerback_testing.store_push import PushContract
-from answerback_testing.store_receipts import ReceiptsContract
 from answerback_testing.store_rows import RowsContract
 from answerback_testing.store_search import SearchContract
 
@@ -39,7 +38,6 @@ class StoreContract(
     MaintenanceContract,
     ErasureContract,
     ChangesContract,
-    ReceiptsContract,
     PushContract,
     RowsContract,
     AnswerFilesContract,

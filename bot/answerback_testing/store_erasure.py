@@ -298,3 +298,15 @@ class ErasureContract:
     async def test_erasing_rejects_half_a_surrogate_pair(self, store: Store) -> None:
         with pytest.raises(StoreError, match="surrogate"):
             await store.erasure.erase("\ud800", 1.0, ())
+
+    @pytest.mark.rule("RCPT-8")
+    async def test_the_columns_of_an_ask_say_what_the_ask_says(self, store: Store) -> None:
+        for number in (1, 2):
+            await store.asks.create(Write(new_ask(number)), None)
+        await store.asks.change("ask_1", end_decision())
+        erased = await store.erasure.erase("ask_1", 9_000.0, ())
+        for ask in (erased, await store.asks.get("ask_2")):
+            assert ask is not None
+            assert await store.asks.changed_columns(ask) == []
+        other = new_ask(2, request={"agent": "another"})
+        assert await store.asks.changed_columns(other) == ["asks.agent"]

@@ -11,8 +11,6 @@ from answerback.core import ask as asks
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Reason, RecordEntry, Status
 from answerback.core.walker import Person
-from answerback.ports.extension_rows import AskRow
-from answerback.ports.receipts import NewReceipt
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 
@@ -54,11 +52,6 @@ def answer_decision(
         return Decision(Write(change.ask, change.entries, deliveries), change.ask)
 
     return decide
-
-
-def receipt_row(receipt: NewReceipt) -> AskRow:
-    """Return a receipt as it is stored with the outcome."""
-    return AskRow("receipts", NewReceipt._fields, receipt)
 
 
 def end_decision(

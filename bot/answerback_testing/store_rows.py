@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.core.errors import StoreError
+from answerback.core.errors import LeaseLostError, StoreError
+from answerback.ports.claims import Fence
 from answerback.ports.extension_rows import NewRow, RowTransaction
 from answerback.ports.store import Decision, Store, Write
 from answerback_testing.example_asks import new_ask
@@ -123,8 +124,13 @@ class RowsContract:
             assert await tx.execute("SELECT person FROM away") == [("ann",)]
             await tx.execute("INSERT INTO away (person) VALUES (NULL)")
 
+        async def add_one(tx: RowTransaction) -> None:
+            await tx.execute(add, "ann", "1", 1.0)
+
         with pytest.raises(StoreError):
             await store.rows.transact(fail, lock="away")
+        with pytest.raises(LeaseLostError):
+            await store.rows.transact(add_one, fence=Fence("rows", 1))
         assert await store.rows.read("SELECT person FROM away") == []
 
     @pytest.mark.rule("PLUGIN-9")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from answerback.ports.store import AskStore, Decision
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Shown
 from answerback_storage import cursors, rows
+from answerback_storage.late_answers import owed_row
 from answerback_storage.sql_database import OPEN_BY_URGENCY, Part, SqlDatabase, where
 
 D = TypeVar("D", bound=SqlDatabase)
@@ -50,6 +51,24 @@ class SqlAsks(Part[D], AskStore):
             return await self._change(ask_id, decide, delivery, digest, then, fence, within)
         finally:
             self._timed(time.perf_counter() - began)
+
+    async def changed_columns(self, ask: Ask) -> Sequence[str]:
+        agent, conversation = ask.request.agent, ask.request.conversation
+        place = rows.current_place(ask.placement)
+        found_by = (ask.status.value, *place, conversation, agent)
+        expected = {
+            ("asks", "id", "status, surface, channel, thread_id, conversation, agent"): found_by,
+            ("owed", "ask_id", "agent, conversation"): owed_row(ask)[1:3],
+            ("deliveries", "ask_id", "agent"): (agent,),
+        }
+        changed: list[str] = []
+        for (table, key, columns), values in expected.items():
+            only = " AND type LIKE 'ask.%'" * (table == "deliveries")
+            statement = f"SELECT DISTINCT {columns} FROM {table} WHERE {key} = $1{only}"
+            for row in await self._db.fetch(statement, ask.id):
+                pairs = zip(columns.split(", "), row, values, strict=True)
+                changed += [f"{table}.{name}" for name, found, value in pairs if found != value]
+        return changed
 
     @abstractmethod
     def _change(

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import JsonValue
 
+from answerback.ports.claims import Fence
 from answerback.ports.extension_rows import (
     NewRow,
     RowStore,
@@ -16,7 +17,7 @@ from answerback.ports.extension_rows import (
 )
 from answerback.ports.installed_extensions import installed_extensions
 from answerback_storage.rows import Row, dump, read_value
-from answerback_storage.sql_database import Part, SqlDatabase, placeholders, value_rows
+from answerback_storage.sql_database import Part, SqlDatabase, Transaction, placeholders, value_rows
 
 T = TypeVar("T")
 
@@ -83,9 +84,19 @@ class SqlExtensionRows(Part[SqlDatabase], RowStore):
         return [each[0] for each in read if each is not None]
 
     async def transact(
-        self, work: Callable[[RowTransaction], Coroutine[Any, Any, T]], *, lock: str
+        self,
+        work: Callable[[RowTransaction], Coroutine[Any, Any, T]],
+        *,
+        lock: str | None = None,
+        fence: Fence | None = None,
+        within: float = 0.0,
     ) -> T:
-        return await self._db.transact(work, lock=lock)
+        async def run(tx: Transaction) -> T:
+            if fence is not None:
+                await tx.check_fence(fence)
+            return await work(tx)
+
+        return await self._db.transact(run, lock=lock, within=within)
 
 
 def _stored(value: object) -> object:

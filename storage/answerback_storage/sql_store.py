@@ -15,7 +15,6 @@ from answerback_storage.extension_rows import SqlExtensionRows
 from answerback_storage.files import SqlFiles
 from answerback_storage.grants import SqlGrants
 from answerback_storage.late_answers import SqlLateAnswers
-from answerback_storage.receipts import SqlReceipts
 from answerback_storage.sql_database import Part, SqlDatabase, placeholders
 
 
@@ -24,7 +23,6 @@ class SqlStore(Store):
 
     def __init__(self, db: SqlDatabase, changes: RemoteChanges) -> None:
         self._db = db
-        self.receipts = SqlReceipts(db)
         self.grants = SqlGrants(db)
         self.late_answers = SqlLateAnswers(db)
         self.rows = SqlExtensionRows(db)

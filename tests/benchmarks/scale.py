@@ -28,21 +28,22 @@ from answerback.core.ask import Ask, Thread
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.late_answers import SeenState
 from answerback.ports.receipt_key import SigningKey, new_private_key
-from answerback.ports.receipts import NewReceipt
 from answerback.ports.search import Search
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
 from answerback.service.notify import Hooks
 from answerback_receipts.linker import ReceiptLinker
+from answerback_receipts.stored_receipts import NewReceipt
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import with_values
-from answerback_testing.store_examples import ANN, receipt_row
+from answerback_testing.store_examples import ANN
 from tests import postgres
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import shown
 from tests.benchmarks.service import ONE
 from tests.benchmarks.slack_clicks import MESSAGE
 from tests.postgres import store_at
+from tests.stores.receipts import receipt_row
 
 FEW: Final = 1_000
 STORES: Final = os.environ.get("BENCH_STORES", "sqlite,postgresql").split(",")

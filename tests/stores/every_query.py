@@ -11,23 +11,23 @@ from answerback.core.labels import ENGLISH
 from answerback.core.person import Person
 from answerback.ports.claims import SOLE_CLAIM, Fence
 from answerback.ports.late_answers import LateAnswerQuery, SeenState
-from answerback.ports.receipts import NewLink, NewReceipt
 from answerback.ports.search import Account, Search
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
 from answerback_numbers.numbers import count_uncounted
 from answerback_numbers.stats import StatsReader
+from answerback_receipts.stored_receipts import NewLink, NewReceipt, StoredReceipts
 from answerback_testing.example_asks import new_ask
 from answerback_testing.store_examples import (
     ANN,
     answer_decision,
     new_delivery,
     read_only_decision,
-    receipt_row,
     release_all,
 )
 from tests.service_support import ManualClock
 from tests.stores.away import away_in
+from tests.stores.receipts import receipt_row
 
 _ACCOUNTS: Sequence[Account] = (("slack", "U1"), ("web", "ann@example.com"))
 
@@ -116,11 +116,13 @@ async def _collect_outcomes(store: Store) -> None:
     await store.late_answers.set_seen_state(["ask_2"], SeenState.SEEN, 1.0)
     epoch = await store.leases.take("receipts", SOLE_CLAIM)
     assert epoch is not None
-    await store.receipts.list_unlinked(5)
-    await store.receipts.add_links([NewLink("ask_2", 1, "{}")], Fence("receipts", epoch))
-    await store.receipts.last_link()
-    await store.receipts.list_linked(0, 5)
-    await store.receipts.get("ask_2")
+    await StoredReceipts(store.rows).list_unlinked(5)
+    await StoredReceipts(store.rows).add_links(
+        [NewLink("ask_2", 1, "{}")], Fence("receipts", epoch)
+    )
+    await StoredReceipts(store.rows).last_link()
+    await StoredReceipts(store.rows).list_linked(0, 5)
+    await StoredReceipts(store.rows).get("ask_2")
 
 
 async def _work(store: Store) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from pydantic import JsonValue
 
 if TYPE_CHECKING:
+    from answerback.ports.claims import Fence
     from answerback.ports.store_values import Delivery
 
 T = TypeVar("T")
@@ -110,13 +111,23 @@ class RowStore(Protocol):
         """
 
     async def transact(
-        self, work: Callable[[RowTransaction], Coroutine[Any, Any, T]], *, lock: str
+        self,
+        work: Callable[[RowTransaction], Coroutine[Any, Any, T]],
+        *,
+        lock: str | None = None,
+        fence: Fence | None = None,
+        within: float = 0.0,
     ) -> T:
         """Run several statements as one durable transaction. ``work`` must not wait for anything else, and may be run
         again from the beginning, as if it had not run before.
 
         Args:
             lock: a table to which no other transaction writes until this one ends.
+            fence: the lease that has to be held, in that epoch, until it ends.
+            within: how many seconds it may wait to be committed together with another one.
+
+        Raises:
+            LeaseLostError: the lease is not held, so nothing was done.
         """
 
 

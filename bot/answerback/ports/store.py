@@ -20,7 +20,6 @@ from answerback.ports.extension_rows import AskRow, NewRow, RowStore
 from answerback.ports.files import FileStore
 from answerback.ports.late_answers import LateAnswerStore, SeenState
 from answerback.ports.live_messages import MessageQueries
-from answerback.ports.receipts import ReceiptStore
 from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
     NO_LIMITS,
@@ -110,6 +109,9 @@ class AskStore(Protocol):
 
     async def get(self, ask_id: str) -> Ask | None:
         """An ask as last stored; None if its id is unknown."""
+
+    async def changed_columns(self, ask: Ask) -> Sequence[str]:
+        """The columns that say otherwise than an ask, of those that decide who finds it and its answer."""
 
     async def page(
         self,
@@ -297,7 +299,6 @@ class Store(Protocol):
     messages: MessageQueries
     search: AskSearch
     record: Record
-    receipts: ReceiptStore
     grants: GrantStore
     late_answers: LateAnswerStore
     outbox: Outbox

@@ -79,7 +79,9 @@ def _replace_lost(settings: Settings) -> None:
 
 async def _use(settings: Settings, key: SigningKey) -> bool:
     from answerback.runtime.open_store import open_configured_store
+    from answerback_receipts.stored_receipts import StoredReceipts
 
     async with open_configured_store(settings.storage) as opened:
-        used = await opened.store.receipts.public_keys()
-        return await opened.store.receipts.use_key(key.public.x, used[-1:], opened.clock.now())
+        receipts = StoredReceipts(opened.store.rows)
+        used = await receipts.public_keys()
+        return await receipts.use_key(key.public.x, used[-1:], opened.clock.now())

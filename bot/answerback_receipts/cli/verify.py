@@ -130,11 +130,12 @@ def _check_store(
     from answerback.ports.receipt_key import PublicKey
     from answerback.runtime.open_store import open_to_read
     from answerback_receipts import checks
+    from answerback_receipts.stored_receipts import StoredReceipts
 
     async def run() -> ChainVerdict:
         async with open_to_read(settings.storage) as store:
             if not trusted:
-                for x in await store.receipts.public_keys():
+                for x in await StoredReceipts(store.rows).public_keys():
                     trusted[PublicKey(x).kid] = PublicKey(x)
             return await checks.check_store(store, trusted, kept)
 

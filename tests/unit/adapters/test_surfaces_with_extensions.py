@@ -15,6 +15,7 @@ from answerback.ports.installed_extensions import installed_extensions
 from answerback.runtime.app import run_service
 from answerback.runtime.config import settings_type
 from answerback.service.service import Service
+from answerback_receipts.stored_receipts import StoredReceipts
 from answerback_testing.chosen_extensions import only_extensions
 from answerback_testing.simulated_people import SimulatedPerson, Stage
 from answerback_testing.surface_questions import GO, WHY
@@ -90,7 +91,7 @@ class TestWithExtensions:
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         assert _SECRET in await ada.read_all_text()
         _, names = request.node.callspec.params["stage"]
-        receipt = await stage.harness.store.receipts.get(ask.id)
+        receipt = await StoredReceipts(stage.harness.store.rows).get(ask.id)
         assert (receipt is not None) is ("receipts" in names), "what extensions add is stored"
         await stage.harness.service.erase(ask.id)
         erased = await stage.harness.wait_until_shown(ask.id)

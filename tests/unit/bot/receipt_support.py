@@ -8,7 +8,6 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.receipt_key import PublicKey, SigningKey, new_private_key
-from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted
 from answerback.service.service import Service
@@ -16,6 +15,7 @@ from answerback.service.submission_request import Submission
 from answerback_receipts.bodies import ReceiptBody, receipt_body
 from answerback_receipts.linker import ReceiptLinker
 from answerback_receipts.receipts import Receipts
+from answerback_receipts.stored_receipts import StoredReceipt, StoredReceipts
 from tests.service_support import FakePage, FakeSurface, ManualClock, actor
 
 SERVICE_ID = "svc_test"
@@ -76,7 +76,7 @@ class Signed:
 
     async def stored(self, ask: Ask) -> StoredReceipt:
         """The stored receipt of an ask."""
-        found = await self.store.receipts.get(ask.id)
+        found = await StoredReceipts(self.store.rows).get(ask.id)
         assert found is not None
         return found
 
@@ -92,4 +92,4 @@ async def chain_of(signed: Signed, length: int = 4) -> list[StoredReceipt]:
     for number in range(length):
         await signed.decided("allow" if number % 2 else "deny")
     await signed.linker.link_all()
-    return [*await signed.store.receipts.list_linked(0, 99)]
+    return [*await StoredReceipts(signed.store.rows).list_linked(0, 99)]

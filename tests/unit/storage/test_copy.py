@@ -19,7 +19,6 @@ from answerback.core.files import AttachedFile
 from answerback.ports.extension_rows import AskRow, NewRow
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.receipt_key import SigningKey, new_private_key
-from answerback.ports.receipts import NewLink
 from answerback.ports.search import Search, split_words
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
@@ -32,6 +31,7 @@ from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_
 from answerback_push.stored_subscriptions import StoredSubscriptions
 from answerback_receipts.bodies import ReceiptBody
 from answerback_receipts.checks import check, check_store
+from answerback_receipts.stored_receipts import NewLink, StoredReceipts
 from answerback_storage import rows
 from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 from answerback_storage.store_copy import CopyEndpoint, TableDigest, copy, tables
@@ -45,9 +45,9 @@ from answerback_testing.store_examples import (
 )
 from answerback_testing.store_grants import new_grant
 from answerback_testing.store_places import move_decision
-from answerback_testing.store_receipts import end_with_receipt, take_lease
 from tests.postgres import store_at
 from tests.stores.push import new_subscription
+from tests.stores.receipts import end_with_receipt, take_lease
 from tests.stores.teams import ANNS, approve, links_in, new_link, new_token, sign_ins_in
 from tests.unit.bot.receipt_support import Signed
 
@@ -91,13 +91,13 @@ async def fill(store: Store) -> None:
     await store.asks.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
     await store.outbox.save_results([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
     await end_with_receipt(store, 10)
-    await store.receipts.add_links([NewLink("ask_10", 1, ODD)], await take_lease(store))
+    await StoredReceipts(store.rows).add_links([NewLink("ask_10", 1, ODD)], await take_lease(store))
     await end_with_receipt(store, 11)
     await store.asks.change(
         "ask_11", lambda ask: Decision(Write(ask, grant=new_grant(11)) if ask else None, None)
     )
-    await store.receipts.use_key("first", [], 1.0)
-    await store.receipts.use_key("second", ["first"], 2.0)
+    await StoredReceipts(store.rows).use_key("first", [], 1.0)
+    await StoredReceipts(store.rows).use_key("second", ["first"], 2.0)
     ended = end_decision()(await store.asks.get("ask_3")).write
     assert ended is not None
     counted = AskRow("numbers", Facts._fields, Facts("1970-01-01", ODD, "", "failed", "0", ""))
@@ -151,7 +151,7 @@ async def holds_everything(store: Store) -> None:
     stored = await store.outbox.get("msg_1")
     assert stored is not None
     assert stored.state is DeliveryState.DEAD
-    receipts = store.receipts
+    receipts = StoredReceipts(store.rows)
     assert [(each.ask_id, each.n, each.link) for each in await receipts.list_linked(0, 9)] == [
         ("ask_10", 1, ODD)
     ]

@@ -17,20 +17,21 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
-from answerback.ports.receipts import NewReceipt
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
 from answerback_postgres.store import PostgresStore
 from answerback_push.stored_subscriptions import StoredSubscriptions
+from answerback_receipts.stored_receipts import NewReceipt
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
 from answerback_testing.store_erasure import SECRET, answer_secretly, secret_ask
-from answerback_testing.store_examples import ANN, end_decision, new_delivery, receipt_row
+from answerback_testing.store_examples import ANN, end_decision, new_delivery
 from answerback_testing.store_grants import end_with_grant, new_grant
 from tests.postgres import Server
 from tests.service_support import WAIT
 from tests.stores.push import new_subscription
+from tests.stores.receipts import receipt_row
 from tests.stores.teams import ANNS, approve, links_in, new_link, new_token, sign_ins_in
 
 

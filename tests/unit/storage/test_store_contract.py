@@ -16,6 +16,7 @@ from tests.stores.away import AwayContract
 from tests.stores.numbers import NumbersContract
 from tests.stores.oidc import OidcContract
 from tests.stores.push import SubscriptionsContract
+from tests.stores.receipts import ReceiptsContract
 from tests.stores.teams import TeamsContract
 
 
@@ -35,6 +36,7 @@ class TestPostgresStore(
     AwayContract,
     OidcContract,
     SubscriptionsContract,
+    ReceiptsContract,
     TeamsContract,
     StoreContract,
 ):

@@ -20,6 +20,7 @@ from answerback.service.consumption import consume
 from answerback_agents.cli import main
 from answerback_postgres.store import PostgresStore
 from answerback_receipts.key_file import ReceiptKeyFile
+from answerback_receipts.stored_receipts import StoredReceipts
 from answerback_storage.sqlite.store import SqliteStore
 from tests import postgres
 from tests.unit.bot.receipt_support import Signed
@@ -44,7 +45,7 @@ async def fill(store: Store, folder: Path, lines: int = 2) -> None:
     await store.open()
     keys = await asyncio.to_thread(ReceiptKeyFile(folder / "answerback.db").ensure)
     signed = Signed(store, key=SigningKey(keys[0]))
-    await store.receipts.use_key(
+    await StoredReceipts(store.rows).use_key(
         signed.key.public.x, [SigningKey(k).public.x for k in keys[1:]], 1.0
     )
     *_, ask = [await signed.decided() for _ in range(lines)]
@@ -163,7 +164,7 @@ def test_an_approval_that_is_made_consumable_again_is_found(filled: Path) -> Non
     async def consume_first() -> None:
         store = SqliteStore(filled / "answerback.db")
         await store.open()
-        [first, *_] = await store.receipts.list_linked(0, 1)
+        [first, *_] = await StoredReceipts(store.rows).list_linked(0, 1)
         assert isinstance(await consume(store, first.ask_id, 9.0), Ask)
         await store.close()
 

@@ -11,10 +11,10 @@ import pytest
 
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Claim, Fence
-from answerback.ports.receipts import NewLink, StoredReceipt
 from answerback_receipts import linker as receipt_linker
 from answerback_receipts.checks import check, check_store
 from answerback_receipts.linker import ReceiptLinker
+from answerback_receipts.stored_receipts import NewLink, StoredReceipt
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_storage.sqlite.writer_thread import JobThread
 from tests.service_support import WAIT
@@ -80,7 +80,7 @@ async def test_two_processes_make_one_chain(open_store: Callable[[], Any]) -> No
     try:
 
         async def whole() -> bool:
-            return len(await ann.store.receipts.list_linked(0, 99)) == 12
+            return len(await ann.linker.receipts.list_linked(0, 99)) == 12
 
         await until(whole)
     finally:
@@ -102,7 +102,7 @@ async def test_another_process_links_what_a_killed_one_left_behind(
         killed.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(ann.store.receipts, "add_links", die)
+    monkeypatch.setattr(ann.linker.receipts, "add_links", die)
     dying = asyncio.create_task(ann.linker.link_all())
     await killed.wait()
     dying.cancel()  # it holds the lease, and no longer does anything
@@ -111,7 +111,7 @@ async def test_another_process_links_what_a_killed_one_left_behind(
     try:
 
         async def linked() -> bool:
-            return bool(await ben.store.receipts.last_link())
+            return bool(await ben.linker.receipts.last_link())
 
         await until(linked)
     finally:
@@ -125,7 +125,8 @@ async def test_another_process_links_what_a_killed_one_left_behind(
 async def test_links_are_made_once_the_store_works_again_and_the_log_says_so_once(
     signed: Signed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pauses, works = 3, signed.store.receipts.list_unlinked
+    linker = signed.another_linker(first_pause=0.001)
+    pauses, works = 3, linker.receipts.list_unlinked
 
     async def fail(limit: int) -> Sequence[StoredReceipt]:
         nonlocal pauses
@@ -134,9 +135,9 @@ async def test_links_are_made_once_the_store_works_again_and_the_log_says_so_onc
             return await works(limit)
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(signed.store.receipts, "list_unlinked", fail)
+    monkeypatch.setattr(linker.receipts, "list_unlinked", fail)
     ask = await signed.decided()
-    running = asyncio.create_task(signed.another_linker(first_pause=0.001).run())
+    running = asyncio.create_task(linker.run())
     try:
 
         async def linked() -> bool:
@@ -199,7 +200,7 @@ async def test_a_process_that_ends_leaves_the_lease_to_the_others(
     running = asyncio.create_task(ann.linker.run())
 
     async def linked() -> bool:
-        return bool(await ann.store.receipts.last_link())
+        return bool(await ann.linker.receipts.last_link())
 
     await until(linked)
     running.cancel()
@@ -218,15 +219,15 @@ async def test_after_a_failure_of_unknown_outcome_the_chain_goes_on_from_its_end
     signed: Signed, monkeypatch: pytest.MonkeyPatch, error: StoreError, *, added: bool
 ) -> None:
     await chain_of(signed, 2)
-    works = signed.store.receipts.add_links
+    works = signed.linker.receipts.add_links
 
     async def fail(links: Sequence[NewLink], fence: Fence, _within: float) -> None:
-        monkeypatch.setattr(signed.store.receipts, "add_links", works)
+        monkeypatch.setattr(signed.linker.receipts, "add_links", works)
         if added:
             await works(links, fence)
         raise error
 
-    monkeypatch.setattr(signed.store.receipts, "add_links", fail)
+    monkeypatch.setattr(signed.linker.receipts, "add_links", fail)
     await signed.decided()
     with suppress(StoreError):
         await signed.linker.link_all()
@@ -243,16 +244,16 @@ async def test_what_another_process_has_just_linked_is_not_linked_again(
     ann = Signed(await open_store(), ANN)
     ben = Signed(await open_store(), BEN, ann.key)
     ask = await ann.decided()
-    works = ben.store.receipts.list_unlinked
+    works = ben.linker.receipts.list_unlinked
 
     async def read_before(limit: int) -> Sequence[StoredReceipt]:
-        monkeypatch.setattr(ben.store.receipts, "list_unlinked", works)
+        monkeypatch.setattr(ben.linker.receipts, "list_unlinked", works)
         stale = await works(limit)
         assert await ann.linker.link_all()
         await ann.store.leases.release(receipt_linker.LEASE, ANN.holder)
         return stale
 
-    monkeypatch.setattr(ben.store.receipts, "list_unlinked", read_before)
+    monkeypatch.setattr(ben.linker.receipts, "list_unlinked", read_before)
     assert await ben.linker.link_all()
     assert (await ann.stored(ask)).n == 1
     assert (await check_store(ann.store, ann.keys)).lines == 1

@@ -21,6 +21,7 @@ from answerback.ports.surface import Acted
 from answerback.service.consumption import consume, is_allowed
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback_receipts.checks import check, check_store
+from answerback_receipts.stored_receipts import StoredReceipts
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
 from tests.service_support import actor
@@ -79,10 +80,10 @@ async def test_a_process_that_still_has_the_old_key_adds_to_the_same_chain(store
     old, new = (
         Signed(store, Claim(name, 60.0), SigningKey(new_private_key())) for name in ("old", "new")
     )
-    assert await store.receipts.use_key(old.key.public.x, [], 1.0)
+    assert await StoredReceipts(store.rows).use_key(old.key.public.x, [], 1.0)
     before = await old.decided()
     await old.linker.link_all()
-    assert await store.receipts.use_key(new.key.public.x, [old.key.public.x], 2.0)
+    assert await StoredReceipts(store.rows).use_key(new.key.public.x, [old.key.public.x], 2.0)
     by_old, by_new = await old.decided(), await new.decided()
     await store.leases.release("receipts", "old")
     await new.linker.link_all()

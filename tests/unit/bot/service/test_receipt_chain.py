@@ -12,10 +12,10 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical
 from answerback.core.errors import UnreadableRowError
-from answerback.ports.receipts import StoredReceipt
 from answerback_receipts import checks as receipt_checks
 from answerback_receipts.checks import ChainVerdict, check, check_store, parse
 from answerback_receipts.payload import VERSION
+from answerback_receipts.stored_receipts import StoredReceipt
 from answerback_storage.sqlite.database import SqliteDatabase
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import with_values

@@ -24,6 +24,7 @@ from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from answerback_receipts.checks import check, check_store
+from answerback_receipts.stored_receipts import StoredReceipts
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.receipt_support import APPROVAL, SERVICE_ID, Signed
 from tests.unit.picture_samples import PNG
@@ -235,7 +236,7 @@ async def test_what_follows_an_end_changes_no_receipt(store: Store) -> None:
 async def test_without_a_key_there_are_no_receipts(service: Service) -> None:
     ask = (await service.submit(ask_user(boolean(), to="web"))).ask
     await service.withdraw(ask.id)
-    assert await service.store.receipts.get(ask.id) is None
+    assert await StoredReceipts(service.store.rows).get(ask.id) is None
 
 
 @pytest.mark.rule("RCPT-3")
