@@ -69,6 +69,7 @@ class PostgresClaims(SqlClaims[PostgresDatabase]):
         async def read(ask_ids: Sequence[str]) -> Mapping[str, Row]:
             return {row[1]: row for row in await _read_named(db, _MESSAGES, ask_ids)}
 
+        # A burst of clicks wants to show many asks at once: one query reads them.
         self._messages = CoalescedReads(read)
         """The columns of asks by id, with the holder of the message's claim and its remaining seconds."""
 
@@ -78,6 +79,7 @@ class PostgresClaims(SqlClaims[PostgresDatabase]):
             return None
         *row, holder, seconds_left = found
         ask = asks.parse_row(self._db.requests, tuple(row)).ask
+        # The seconds are the database's: replicas' clocks may differ.
         held = holder is not None and seconds_left > 0
         if ask.placement.shown_revision >= ask.revision:
             return ask
@@ -85,6 +87,7 @@ class PostgresClaims(SqlClaims[PostgresDatabase]):
             return None
         if held and seconds_left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
+        # Another process may have been faster since the read, so the statement checks everything again.
         taken = await self._db.execute(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
         return asks.parse_row(self._db.requests, taken[0]).ask if taken else None
 

@@ -56,6 +56,7 @@ class PostgresOutbox(SqlOutbox[PostgresDatabase]):
         gone = [result.delivery.id for result in results if result.is_finished_push]
         kept = [result for result in results if not result.is_finished_push]
         holder_condition = "" if holder is None else f"AND holder = {params.add(holder)}"
+        # A notification leaves nothing behind: who was notified, and when, is nobody's business afterwards.
         if gone:
             ids = params.table([(name,) for name in gone], ("text",))
             parts["removed"] = (
@@ -72,6 +73,7 @@ class PostgresOutbox(SqlOutbox[PostgresDatabase]):
                 WHERE deliveries.id = c0 {holder_condition} RETURNING ask_id AS id"""
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
+            # Who has lost the claim meanwhile stores no line, either: the new holder's attempt is recorded.
             claimed_asks = "(SELECT DISTINCT id FROM attempted) AS ours"
             parts["recorded"] = asks.insert_lines(
                 params, lines, None if holder is None else claimed_asks

@@ -35,6 +35,7 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
                 at_place, number_place = f"${len(values) + 1}", f"${len(values) + 2}"
                 acknowledge = f"UPDATE owed SET told = 2, at = {at_place} WHERE {owed} AND number <= {number_place}"
                 await tx.execute(acknowledge, *values, at, query.after)
+            # What the agent has just acknowledged is out of this list, in the same transaction.
             numbers, found = await self._read(tx, query)
             numbers |= await _assign(tx, [ask.id for ask in found if numbers[ask.id] is None])
             return [LateAnswer(numbers[ask.id] or 0, ask) for ask in found]
@@ -64,6 +65,7 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
                     ORDER BY number IS NULL, number, seq LIMIT ${len(values)} OFFSET {len(numbers)}""",
                 *values,
             )
+            # The numbers are also the offset: rows that cannot be read are passed over in the next part.
             numbers |= dict(part)
             found += await tx.get_readable([ask_id for ask_id, _ in part])
             if len(part) < query.limit:
@@ -73,6 +75,7 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
     async def set_seen_state(
         self, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
+        # A state only grows, unless a response was lost: a list that arrives late must not undo an acknowledgement.
         is_change = "told > 0" if state is SeenState.UNSEEN else "told < $1"
         changed = await self._db.execute(
             f"""UPDATE owed SET told = $1, at = $2
@@ -93,6 +96,7 @@ async def _assign(tx: Transaction, ask_ids: Sequence[str]) -> dict[str, int | No
     """Assign the next numbers to asks, and return them."""
     if not ask_ids:
         return {}
+    # Numbered when it is listed first, not when it ends: a cursor then never passes an outcome that commits later.
     statement = "UPDATE listed SET last = last + $1 RETURNING last"
     [(last,)] = await tx.execute(statement, len(ask_ids))
     new = [*zip(ask_ids, range(last - len(ask_ids) + 1, last + 1), strict=True)]

@@ -185,6 +185,7 @@ def step(
     if isinstance(transition, Refusal):
         return _refuse(transition)
     after = transition(form, walk, action, StepContext(by, source, at, people))
+    # Nearly all walks have no files: they must not pay for collecting the ids.
     if not (walk.file_ids or action.files) or isinstance(after, Refused):
         return after
     return _with_file_ids(after)
@@ -254,6 +255,7 @@ def _advance(form: Form, answers: tuple[GivenAnswer, ...], first: int) -> Walk:
     for index in range(first, len(form.questions)):
         when = form.questions[index].when
         gate = None if when is None else done.answer(when.question_id)
+        # A gate that was itself skipped has no answer, and counts as null.
         if when is None or json_equal(gate.value if gate else None, when.equals):
             return Walk(phase=Phase.QUESTION, at=index, answers=answers)
     return _finish(form, done)
@@ -289,6 +291,7 @@ def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer])
         # After Back, people walk through their later answers again. What was filled in for them is not asked.
         or (i > moved_to and not walk.moves_on and answer.source is Source.HUMAN)
     ]
+    # Forward from where the person is, so that a review reads in order; what they left for later comes last.
     at = _next_after(moved_to, open_indexes)
     all_answers = (*walk.kept, *(walk.editing or ()), *walk.answers)  # none is forgotten
     kept = {answer.question_id: answer for answer in all_answers if answer.question_id not in held}
@@ -369,6 +372,7 @@ def _previous_answer(form: Form, walk: Walk) -> int | None:
     """Return the index of the last human answer before the current question; other answers are just refilled."""
     for index in reversed(range(len(walk.answers))):
         given = walk.answers[index]
+        # Remembered and fixed answers are passed over: going back to one would only fill it in again.
         before = walk.at is None or question_index(form, given.question_id) < walk.at
         if before and given.source is Source.HUMAN:
             return index
@@ -384,6 +388,7 @@ def _back(form: Form, walk: Walk, action: Back, context: StepContext) -> Walk | 
     previous = walk.answers[index]
     at = question_index(form, previous.question_id)
     if has_review(form):
+        # With a review, later answers are kept: everybody sees them once more before they count.
         return replace(walk, phase=Phase.QUESTION, at=at, again=previous, moves_on=False)
     # Without a review, nobody would look again at later answers: they may not fit the new one, and are dropped.
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=previous)

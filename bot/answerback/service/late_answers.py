@@ -106,10 +106,12 @@ class LateAnswerTracker:
         at = self._clock.now()
         try:
             if state is SeenState.UNSEEN:
+                # The list comes first: an agent that asks in between gets the outcome twice rather than never.
                 changed = await self._late_answers.set_seen_state(ask_ids, state, at)
                 await self._save_collected(changed, None)
                 return changed
             collected = await self._save_collected(ask_ids, at, state, within)
+            # An ask that already said so needs no new revision, but its place in the list may be behind.
             rest = [ask_id for ask_id in ask_ids if ask_id not in collected]
             seen = await self._late_answers.set_seen_state(rest, state, at) if rest else ()
             return [ask_id for ask_id in ask_ids if ask_id in collected or ask_id in seen]
@@ -297,6 +299,7 @@ class ResponseTracker:
 
         From this call on, even before the coroutine runs, lists of late answers wait until that is done.
         """
+        # Before anything is awaited: a save that runs now finds nothing more to mark.
         self._is_lost = True
         self._outcomes = {}
         return self._undo_seen(self._tracker.note_lost())
@@ -312,6 +315,7 @@ class ResponseTracker:
 
     def close(self) -> None:
         """End the tracking, whatever became of the response."""
+        # Callers close a response in several places, so a second time must do nothing.
         self._tracker.unacknowledged.discard(self)
         for ask_id, hold_key in self._held.items():
             self._tracker.release(ask_id, hold_key)

@@ -50,13 +50,16 @@ class SqliteClaims(SqlClaims[SqliteDatabase]):
         )
         if ask is None or ask.placement.shown_revision >= ask.revision:
             return ask
+        # By the monotonic clock: no other process has the file, and setting the clock must end no claim.
         seconds_left = 0.0 if holder is None else until - time.monotonic()
         if seconds_left > 0 and holder != claim.holder:
             return None
+        # A claim that lasts long enough is not renewed: that would cost a commit for each show.
         if seconds_left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
         if not await self._db.execute(_TAKE_MESSAGE, *rows.claim_row(claim), ask_id):
             return None
+        # Read again: a click may have been committed between the first read and the claim.
         return await self._db.read(lambda db: asks.load(db, self._db.requests, ask_id))
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
@@ -67,6 +70,7 @@ class SqliteClaims(SqlClaims[SqliteDatabase]):
         if others := [ask_id for ask_id, _ in found if ask_id not in ours]:
             values = (*rows.claim_row(claim), rows.dump(others), now)
             ours |= {ask_id for (ask_id,) in await self._db.execute(_TAKE_DUE, *values)}
+        # In the order of `found`: whatever is due first is done first.
         return [ask_id for ask_id, _ in found if ask_id in ours]
 
 
@@ -88,6 +92,7 @@ class RateLimitPauses(RateLimits):
     async def set_retry_after(self, bucket: str, seconds: float) -> None:
         now = time.monotonic()
         self._not_before = {name: at for name, at in self._not_before.items() if at > now}
+        # A shorter pause that arrives late must not end a longer one.
         self._not_before[bucket] = max(now + seconds, self._not_before.get(bucket, 0.0))
 
     async def get_retry_after(self, bucket: str) -> float:
