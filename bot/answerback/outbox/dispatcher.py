@@ -250,8 +250,10 @@ class OutboxDispatcher:
                 endpoint.postponed_count = 0
 
     def _is_to_be_sent_again(self, stored: StoredDelivery) -> bool:
-        """True if a caller waits for this delivery, and it was claimed again since it was claimed here."""
-        return self._held[stored.delivery.id].stored.updated_at != stored.updated_at
+        """True if this delivery was claimed again since it was claimed here: a caller waits for it, or it was due again
+        before the result of this attempt was known to be stored."""
+        now = self._held[stored.delivery.id].stored
+        return (now.updated_at, now.tries) != (stored.updated_at, stored.tries)
 
     async def _attempt(self, stored: StoredDelivery, endpoint: _Endpoint) -> None:
         since = asyncio.get_running_loop().time()

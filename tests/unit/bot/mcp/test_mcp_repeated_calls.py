@@ -18,6 +18,7 @@ from answerback.mcp.server import IDEMPOTENCY_KEY
 from answerback.runtime.config import McpSettings
 from answerback.service import repeated_calls
 from tests.mcp_clients import mcp_client
+from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_late_answers_mcp import check
 from tests.unit.bot.mcp.test_mcp import BOTH, GO, client, relayed, text
@@ -111,6 +112,9 @@ async def test_two_calls_that_wait_at_a_time_are_two_asks(service: Served) -> No
         waiting = asyncio.create_task(mcp.call_tool("ask_user", GO))
         first = await service.newest()
         await service.wait_for_waiters(first)
+        async with asyncio.timeout(WAIT):
+            while not service.running.service.presence.is_waiting(first.id):  # noqa: ASYNC110 - nothing tells of it
+                await asyncio.sleep(0.005)
         assert id_of(await ask(mcp)) != first.id
         await service.act(first, action="answer", value=True)
         await waiting

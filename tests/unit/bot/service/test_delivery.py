@@ -183,6 +183,36 @@ async def test_a_receiver_that_returns_after_an_hour_gets_the_event_once_with_ea
 
 
 @pytest.mark.rule("WEBHOOK-5")
+async def test_what_is_due_again_before_its_attempt_is_known_to_be_stored_is_sent_again(
+    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, claim = box.store.outbox.save_results, box.store.outbox.claim
+    saved, claimed = asyncio.Event(), asyncio.Event()
+
+    async def save_and_wait(*given: Any) -> Any:
+        result = await save(*given)
+        saved.set()
+        await claimed.wait()
+        return result
+
+    async def claim_and_tell(*given: Any) -> Any:
+        found = await claim(*given)
+        if saved.is_set() and found:
+            claimed.set()
+        return found
+
+    monkeypatch.setattr(box.store.outbox, "save_results", save_and_wait)
+    monkeypatch.setattr(box.store.outbox, "claim", claim_and_tell)
+    receiver.answers = [status(503)]
+    async with box.draining():
+        ask = await box.answered(receiver.url)
+        async with asyncio.timeout(WAIT):
+            await saved.wait()
+        await box.clock.advance(RETRY_DELAYS[0])
+        assert (await box.wait_for_tries(ask, 2)).state is DeliveryState.DELIVERED
+
+
+@pytest.mark.rule("WEBHOOK-5")
 async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
     box: Outbox, receiver: Receiver
 ) -> None:
