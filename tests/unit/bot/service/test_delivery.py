@@ -189,11 +189,10 @@ async def test_what_is_due_again_before_its_attempt_is_known_to_be_stored_is_sen
     save, claim = box.store.outbox.save_results, box.store.outbox.claim
     saved, claimed = asyncio.Event(), asyncio.Event()
 
-    async def save_and_wait(*given: Any) -> Any:
-        result = await save(*given)
+    async def save_and_wait(*given: Any) -> None:
+        await save(*given)
         saved.set()
         await claimed.wait()
-        return result
 
     async def claim_and_tell(*given: Any) -> Any:
         found = await claim(*given)
