@@ -42,6 +42,8 @@ _CONNECTIONS: Final = {
     "http": http.client.HTTPConnection,
     "https": http.client.HTTPSConnection,
 }
+FILES: Final = "Answerback-Files"
+"""The header with the files that people sent with what a hook is told."""
 _OUTCOMES: Final = "Answerback-Outcomes"
 """The header with the ids of the asks whose outcomes a response reports."""
 _OF_EVERY_CALL: Final = ("Content-Type", "Authorization")
@@ -62,6 +64,8 @@ class Response(NamedTuple):
     body: Json
     text: str = ""
     """The body as it was sent."""
+    files: str = ""
+    """The header `FILES`; empty without it."""
 
 
 class DeliveryReceipt:
@@ -162,6 +166,30 @@ class BlockingConnection:
                 pause = retries.pause_after(error, changes=method != "GET")
             self.pause(pause)
 
+    def read(self, path: str, most: int, timeout: float) -> bytes:
+        """Read a file once, with at most some bytes.
+
+        Raises:
+            UnreachableError: the service is down, or too slow.
+            RefusedError: the service refused the call.
+            ClientError: it has more bytes, or another program answers.
+        """
+        if timeout <= 0:
+            raise UnreachableError(f"Answerback at {self.url} did not answer in time.")
+        connection, base = self._connection(timeout)
+        with closing(connection):
+            headers = self._headers(None, 0)
+            received, content = self._send(
+                connection, base, "GET", base + path, None, headers, most
+            )
+            if received.status == HTTPStatus.UNAUTHORIZED:
+                raise self._wrong_token("is not set")
+            retry_after = received.headers.get("Retry-After")
+            check_response(self.url, received.status, content, retry_after)
+            if len(content) > most:
+                raise self.foreign(received.status)
+            return content
+
     def _headers(self, key: str | None, wait: int) -> dict[str, str]:
         preferences = {f"wait={wait}": wait, "acknowledge": self.receipt is not None}
         fields = {
@@ -202,6 +230,7 @@ class BlockingConnection:
         target: str,
         raw: bytes | None,
         headers: dict[str, str],
+        most: int = MAX_RESPONSE,
     ) -> tuple[http.client.HTTPResponse, bytes]:
         """Send a request, and return the response with its body."""
         is_sent = False
@@ -214,7 +243,7 @@ class BlockingConnection:
             with (
                 connection.getresponse() as response
             ):  # which keeps the socket open until it is closed
-                return response, response.read(MAX_RESPONSE + 1)
+                return response, response.read(most + 1)
         except (OSError, http.client.HTTPException) as error:
             message = f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
             raise (UnreachableError if is_sent else UnsentError)(message) from error
@@ -231,7 +260,8 @@ class BlockingConnection:
         body = parse_body(self.url, content, response.status)
         if hook is not None and response.headers.get("Answerback-Hook") != hook:
             raise self.foreign(response.status)
-        return Response(response.status, body, content.decode(errors="replace"))
+        text = content.decode(errors="replace")
+        return Response(response.status, body, text, response.headers.get(FILES) or "")
 
     def _challenge(self, connection: http.client.HTTPConnection, base: str, token: str) -> None:
         """Make the listener prove that it knows the token, before that is sent."""

@@ -27,6 +27,7 @@ _RELAY = (f"{_MCP_TESTS}/test_stdio_relay.py",)
 _GATE = "bot/answerback_agents/mcp_proxy"
 _EDITED_CALLS = (f"{_UNIT}/agents/mcp_proxy/test_mcp_proxy_edits.py",)
 _FOLDER = (f"{_UNIT}/agents/pipe/test_folder_pictures.py",)
+_SAVED = (f"{_UNIT}/agents/pipe/test_saved_files.py",)
 _LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
 
 AGENTS = (
@@ -187,7 +188,10 @@ AGENTS = (
     ),
     # Hooks: words that came with a permission, and prompts that were decided in the host's own window.
     Mutant(
-        "bot/answerback/hooks/endpoint.py", "if owed_note(ask) is None:", "if True:", _HOOKS[:1]
+        "bot/answerback/hooks/endpoint.py",
+        "if not has_files and owed_note(ask) is None:",
+        "if not has_files:",
+        _HOOKS[:1],
     ),
     *(
         Mutant("bot/answerback/hooks/endpoint.py", line, mutant, _HOOKS[1:])
@@ -223,6 +227,25 @@ AGENTS = (
                 "schema=call.at(_SCHEMA).value",
                 "schema=None",
             ),
+        )
+    ),
+    # A file of a person: called after its id, whole, private, and never through a link.
+    *(
+        Mutant("bot/answerback_agents/pipe/saved_files.py", line, mutant, _SAVED)
+        for line, mutant in (
+            ("or _ID.fullmatch(file_id) is None:", "or _ID.match(file_id) is None:"),
+            ("_ENDING.fullmatch(named)", "_ENDING.match(named)"),
+            ("or hashlib.sha256(data).hexdigest() != digest:", "or False:"),
+            ("os.O_WRONLY | os.O_CREAT | os.O_EXCL", "os.O_WRONLY | os.O_CREAT"),
+            ("_NEW, 0o600, dir_fd=folder", "_NEW, 0o644, dir_fd=folder"),
+            ("status.st_nlink != 1:", "False:"),
+            ("!= 0o600 or status", "< 0 or status"),
+            ("os.mkdir(name, 0o700, dir_fd=descriptor)", "os.mkdir(name, dir_fd=descriptor)"),
+            (
+                "_FOLDER: Final = os.O_RDONLY | os.O_NOFOLLOW |",
+                "_FOLDER: Final = os.O_RDONLY |",
+            ),
+            ("or stat.S_IMODE(status.st_mode) & 0o077:", "or False:"),
         )
     ),
     # A picture of the session's folder: nothing hidden, nothing elsewhere, no other kind of file.

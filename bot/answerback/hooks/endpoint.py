@@ -8,6 +8,7 @@ Code calls its endpoint itself; `answerback hook` passes on the events of hosts 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from answerback.core.errors import (
     ProblemError,
     StoreError,
 )
+from answerback.core.files import AttachedFile
+from answerback.core.secrecy import readable_files
 from answerback.core.too_late import APPROVAL
 from answerback.core.urgency import Urgency
 from answerback.dialects.owed_note import owed_note
@@ -39,14 +42,16 @@ from answerback.service.agent_requests import (
     read_body,
     single_header,
 )
-from answerback.service.late_answer_text import describe_late_answer
+from answerback.service.late_answer_text import describe_late_answer, with_files
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
 from answerback.service.submit import Submitted
 from answerback_agents.pipe.host_answers import answers_of
 from answerback_agents.pipe.origins import origin_of
+from answerback_agents.pipe.saved_files import file_name
 from answerback_base import strict_json
+from answerback_base.file_text import place_in_service
 from answerback_base.hosts import load_parts
 
 Json = dict[str, Any]
@@ -57,6 +62,10 @@ for _name in HOSTS:
     answers_of(_name)  # read from their files now, because nothing may block the event loop later
 HOOK_HEADER: Final = "Answerback-Hook"
 """Says whose hook answered, so that `answerback hook` notices if another program has taken the service's port."""
+FILES_HEADER: Final = "Answerback-Files"
+"""Says which files the answer names, so that `answerback hook` saves them: their conversation, ids and digests."""
+_MAX_FILES_SAVED: Final = 20
+"""Files of a response; the address of any other is in its text. Some proxies take no more than 4 kB of headers."""
 DEFAULT_WAIT: Final = 590.0
 """Seconds: just under the 600 after which Claude Code gives up on a hook without a ``timeout``."""
 _LONGEST_WAIT: Final = 7 * 86_400.0
@@ -126,21 +135,30 @@ class HookEndpoints:
         raw = await read_body(request)
         event = parse_event(raw)
         headers = {HOOK_HEADER: host.name}
+        outcome: Outcome | None = None
+        ended: Sequence[Ask] = ()
         if (answer := host.immediate_answer(event)) is None:
             if (call := host.call(event)) is None:
                 await self._withdraw_passed(event, caller)
-                answer = await self._fetch_late_answers(event, caller)
+                answer, ended = await self._fetch_late_answers(event, caller)
             else:
                 wrong = _find_mistake(raw)
-                outcome = (
+                found = (
                     Outcome(None, wrong, was_asked=False)
                     if wrong
                     else await self._outcome(call, caller)
                 )
-                if isinstance(outcome, str):
-                    return web.json_response({"message": outcome}, status=202, headers=headers)
-                answer = host.answer(event, outcome)
-        return web.json_response(text=encode_answer(answer, raw), headers=headers)
+                if isinstance(found, str):
+                    return web.json_response({"message": found}, status=202, headers=headers)
+                answer = host.answer(event, found)
+                outcome, ended = found, () if found.ask is None else (found.ask,)
+        text = encode_answer(answer, raw)
+        files = [(ask, each.file) for ask in ended for each in readable_files(ask)]
+        named = [(ask, file) for ask, file in files if place_in_service(file.id) in text]
+        # What this answer does not tell comes with the next event that takes context.
+        if outcome is not None and files and (len(named) == len(files) or outcome.is_turn_ended):
+            caller.tracker.add_outcome(files[0][0])
+        return web.json_response(text=text, headers=headers | _files_header(named))
 
     async def _withdraw_passed(self, event: Json, caller: _Caller) -> None:
         """Withdraw the permission prompts of a session that its host has decided in its own window."""
@@ -159,19 +177,20 @@ class HookEndpoints:
             if is_own and not is_subagents and has_passed(request.arguments):
                 await self.callers.run_to_completion(self.service.withdraw(ask.id))
 
-    async def _fetch_late_answers(self, event: Json, caller: _Caller) -> Json:
+    async def _fetch_late_answers(self, event: Json, caller: _Caller) -> tuple[Json, Sequence[Ask]]:
         """Deliver answers that came after the agent stopped waiting, as context; each of them once."""
         if (conversation := caller.host.conversation(event)) is None:
-            return {}
+            return {}, ()
         unseen = await self.service.late_answer_tracker.list_unseen(
             caller.agent_name, conversation, None, _MAX_LATE_ANSWERS
         )
-        if not unseen:
-            return {}
-        for late in unseen:
-            caller.tracker.add_outcome(late.ask)
-        texts = [describe_late_answer(late.ask) for late in unseen]
-        return caller.host.tell_model(event, "\n\n".join((_LATE_ANSWERS_INTRO, *texts)))
+        asks = [late.ask for late in unseen]
+        if not asks:
+            return {}, ()
+        for ask in asks:
+            caller.tracker.add_outcome(ask)
+        texts = [with_files(ask, describe_late_answer(ask)) for ask in asks]
+        return caller.host.tell_model(event, "\n\n".join((_LATE_ANSWERS_INTRO, *texts))), asks
 
     async def _outcome(self, call: Call, caller: _Caller) -> Outcome | str:
         """Ask people about a call; returns the outcome, or what it waits for if the caller calls again."""
@@ -251,8 +270,9 @@ class HookEndpoints:
         is_last = ask.open and not caller.query.poll
         if is_last:  # pragma: no branch - Python 3.11 loses its trace if a timeout was raised
             ask = await self.callers.run_to_completion(self._leave(ask))
-        if owed_note(ask) is None:  # else the next event that takes context brings it
-            caller.tracker.add_outcome(ask)
+        has_files = bool(ask.walk.file_ids and readable_files(ask))
+        if not has_files and owed_note(ask) is None:
+            caller.tracker.add_outcome(ask)  # else what tells of it, now or with the next event
         return ask
 
     async def _leave(self, ask: Ask) -> Ask:
@@ -396,6 +416,19 @@ def _describe_open(ask: Ask) -> str:
         f"The question stays open{where} ({ask.id}). Do not assume an answer: continue with work that does not depend "
         "on it, or stop and say what you are waiting for."
     )
+
+
+def _files_header(named: Sequence[tuple[Ask, AttachedFile]]) -> dict[str, str]:
+    """Return the header by which `answerback hook` saves the files that an answer names."""
+    if not named:
+        return {}
+    ask = named[0][0]
+    conversation = ask.request.conversation or ask.id
+    files = [
+        {"id": each.id, "name": file_name(each.model_dump()), "sha256": each.sha256}
+        for _, each in named[:_MAX_FILES_SAVED]
+    ]
+    return {FILES_HEADER: json.dumps({"conversation": conversation, "files": files})}
 
 
 def _is_temporary(error: InvalidCallError | ProblemError) -> bool:

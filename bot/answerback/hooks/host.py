@@ -14,6 +14,7 @@ from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
 from answerback.dialects.approvals.decision_note import decision_note
 from answerback.dialects.registry import render_result
+from answerback.service.late_answer_text import with_files
 from answerback_agents.pipe.host_answers import output
 from answerback_base import json_edits, strict_json
 
@@ -102,8 +103,14 @@ class Outcome(NamedTuple):
     def description(self) -> str:
         """A sentence that says how the ask ended, for a model whose host only takes words."""
         ask = self.ask
-        if ask is None:
-            return self.reason
+        return self.reason if ask is None else with_files(ask, self._described(ask))
+
+    @property
+    def files(self) -> str | None:
+        """The lines in which the model reads of the files that people sent; None if there are none."""
+        return None if self.ask is None else with_files(self.ask, "").lstrip() or None
+
+    def _described(self, ask: Ask) -> str:
         result = render_result(ask)
         content = result.content if result else ""
         match ask.status:
@@ -140,11 +147,12 @@ class Outcome(NamedTuple):
             return None
         ask = self.ask
         if ask is not None and self.is_answered and (note := decision_note(ask)):
-            return f"{NOT_ALLOWED} They said: {note}"
+            return with_files(ask, f"{NOT_ALLOWED} They said: {note}")
         is_plain = ask is not None and ask.status is Status.CANCELLED and not ask.walk.reply
-        if self.is_answered or is_plain:
-            return NOT_ALLOWED
-        return decision.get("message") or self.description
+        if ask is not None and (self.is_answered or is_plain):
+            return with_files(ask, NOT_ALLOWED)
+        message = decision.get("message")
+        return with_files(ask, message) if ask is not None and message else self.description
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError, AskTool
 from answerback.mcp.tasks import BackendFactory, Context
 from answerback.mcp.tool_results import (
     error_result,
+    files_meta,
     files_of,
     result_for_ask,
     result_from_dialect,
@@ -362,7 +363,9 @@ async def _check_answers(
     messages = [_message(answer) for answer in late.answers]
     answers: list[JsonValue] = [_answer(ask) for ask in late.answers]
     structured: JsonValue = {"answers": answers, "next": late.next}
-    return text_result("\n\n".join(messages) or _NOTHING_NEW, structured)
+    result = text_result("\n\n".join(messages) or _NOTHING_NEW, structured)
+    result.meta = files_meta(late.answers)
+    return result
 
 
 async def _result(backend: AskBackend, ask: AskJson) -> CallToolResult:

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import aiohttp
 from mcp.server import Server
@@ -45,12 +45,13 @@ from answerback.mcp.server import (
     new_mcp_server,
 )
 from answerback.mcp.tasks import Context
-from answerback.mcp.tool_results import error_result
+from answerback.mcp.tool_results import FILES_META, error_result
 from answerback.mcp.tools import DEFAULT_WAIT, parse_asking_tools
 from answerback_agents.pipe.folder_pictures import FolderPictures, Picture, find_pictures
 from answerback_agents.pipe.json_rpc import as_object
+from answerback_agents.pipe.saved_files import fetch_and_save, remove_old_files, with_paths
 from answerback_client import ClientError, TooManyAsksError, UnauthorizedError, UnreachableError
-from answerback_client.connection import ServiceConnection, parse_response
+from answerback_client.connection import ServiceConnection, check_response, parse_response
 from answerback_client.retries import Retries
 
 logger = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ class RelayOptions:
 
 async def serve_on_streams(url: str, token: str | None, options: RelayOptions) -> None:
     """Serve one client on standard input and output, until it ends them."""
+    remove_old_files()
     connection = ServiceConnection(url, token)
     try:
         server = build_relay(connection, options)
@@ -176,6 +178,9 @@ class _Relay:
         """
         async with self._cancelling:  # what was cancelled before is undone first
             pass
+        return await self._with_saved_files(await self._relay_until_done(ctx))
+
+    async def _relay_until_done(self, ctx: Context) -> Json:
         ctx, began, retries = _with_key(ctx), time.monotonic(), Retries(self.patience)
         found, uploaded = await self._find_pictures(ctx), dict[str, str]()
         while True:
@@ -188,6 +193,33 @@ class _Relay:
                 return await self._exchange(sent, progress, left, left + self.patience)
             except (UnreachableError, TooManyAsksError) as error:
                 await asyncio.sleep(retries.pause_after(error, changes=True))
+
+    async def _with_saved_files(self, result: Json) -> Json:
+        """Save the files that people sent, and name their paths in the texts of a result."""
+        listed = as_object(result.get("_meta")).get(FILES_META)
+        content = result.get("content")
+        if not isinstance(listed, list) or not isinstance(content, list):
+            return result
+        sent = [each for each in listed if isinstance(each, dict)]
+        files: list[Json] = []
+        for conversation in dict.fromkeys(str(each.get("conversation")) for each in sent):
+            own = [each for each in sent if str(each.get("conversation")) == conversation]
+            files += await fetch_and_save(own, conversation, self._fetch)
+        blocks = [
+            {**each, "text": with_paths(str(each.get("text")), files)}
+            if as_object(each).get("type") == "text"
+            else each
+            for each in content
+        ]
+        return {**result, "content": blocks, "_meta": {**result["_meta"], FILES_META: files}}
+
+    async def _fetch(self, file_id: str) -> bytes:
+        async with self.connection.request(
+            "GET", f"/v1/files/{quote(file_id, safe='')}", headers={}, timeout=_UPLOAD_TIMEOUT
+        ) as response:
+            data = await response.read()
+            check_response(response, self.connection.url, data)
+            return data
 
     async def _find_pictures(self, ctx: Context) -> FolderPictures:
         """Return the pictures of the folder that a question shows."""

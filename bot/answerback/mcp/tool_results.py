@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
@@ -10,7 +11,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Status, ToolResult
 from answerback.mcp import tools
 from answerback.mcp.backend import AskJson
-from answerback.service.late_answer_text import describe_sent_file
+from answerback_base.file_text import describe_file, place_in_service
+
+FILES_META: Final = "answerback/files"
+"""In a result's ``_meta``: the files that people sent with what the result tells."""
 
 
 def result_for_ask(ask: AskJson) -> CallToolResult:
@@ -24,14 +28,27 @@ def result_for_ask(ask: AskJson) -> CallToolResult:
         return text_result(text, {"end_turn": True, "ask_id": ask["id"]})
     result = result_from_dialect(ToolResult.model_validate(ask["tool_result"]))
     if sent := files_of(ask):
-        said = (describe_sent_file(str(each["name"]), str(each["id"])) for each in sent)
+        said = (
+            describe_file(str(each["name"]), place_in_service(str(each["id"]))) for each in sent
+        )
         result.content.append(TextContent(text="\n".join(said)))
+        result.meta = files_meta([ask])
     return result
+
+
+def files_meta(asks: Sequence[AskJson]) -> dict[str, JsonValue] | None:
+    """Return what `answerback mcp` reads of the files that a result names, to save them; None if it names none."""
+    files: list[JsonValue] = [
+        {**each, "conversation": ask.get("conversation") or ask["id"]}
+        for ask in asks
+        for each in files_of(ask)
+    ]
+    return {FILES_META: files} if files else None
 
 
 def files_of(ask: AskJson) -> list[dict[str, JsonValue]]:
     """Return the files that people sent, as far as the agent may read them."""
-    sent = ask["answer_files"]
+    sent = ask.get("answer_files")
     return [each for each in sent if isinstance(each, dict)] if isinstance(sent, list) else []
 
 

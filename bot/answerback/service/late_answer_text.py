@@ -14,6 +14,7 @@ from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.owed_note import owed_note
 from answerback.service.ask_wire import JsonObject, ask_json
+from answerback_base.file_text import describe_file, place_in_service
 from answerback_base.note_text import describe_note
 from answerback_base.retry_text import describe_retry
 
@@ -41,16 +42,13 @@ def describe_late_answer(ask: Ask) -> str:
     return f"The answer to {asked}:\n{_answer(ask)}"
 
 
-def describe_sent_file(name: str, file_id: str) -> str:
-    """Return a line for the model about a file that came with an answer."""
-    return f'The user sent the file "{name}": GET /v1/files/{file_id} returns it.'
-
-
-def _with_files(ask: Ask, text: str) -> str:
+def with_files(ask: Ask, text: str) -> str:
+    """Add to a text for the model a line about each file that people sent, as far as its agent may read it now."""
     if not ask.walk.file_ids:
         return text
     sent = [each.file for each in readable_files(ask)]
-    return "\n".join([text, *(describe_sent_file(each.name, each.id) for each in sent)])
+    lines = (describe_file(each.name, place_in_service(each.id)) for each in sent)
+    return "\n".join([text, *lines])
 
 
 def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
@@ -59,7 +57,7 @@ def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
     if (again := body["tried_again"]) is not None:
         retry = cast("JsonObject", again)
         return {"kind": "retry", "ask_id": ask.id, "headline": body["headline"], **retry}
-    return {"kind": "outcome", **body, "message": _with_files(ask, describe_late_answer(ask))}
+    return {"kind": "outcome", **body, "message": with_files(ask, describe_late_answer(ask))}
 
 
 def _questions(ask: Ask) -> str:

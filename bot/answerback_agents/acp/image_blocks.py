@@ -1,13 +1,17 @@
-"""The pictures in what an agent says of a tool call: ``{"type": "content", "content": {"type": "image", …}}``.
+"""The pictures in what an agent says of a tool call, and those that people send it with an answer.
 
-Format: https://agentclientprotocol.com/protocol/content#image-content. People get them as files of the ask: in its
-arguments, a picture of the usual size would be more than a call may have.
+Format: https://agentclientprotocol.com/protocol/content#image-content. People get an agent's pictures, which are within
+``{"type": "content", "content": …}``, as files of the ask: in its arguments, a picture of the usual size would be more
+than a call may have. An agent gets theirs in its next prompt, if it takes pictures there.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from answerback_agents.pipe.ask_people import AgentFile
@@ -17,6 +21,25 @@ _MAX_FILES: Final = 10
 _MAX_FILE: Final = 10 * 2**20
 MAX_BYTES: Final = 20 * 2**20
 """Bytes of a picture, and of all pictures of a call: what the service takes."""
+_MAX_SENT: Final = 1_000_000
+_MAX_ALL_SENT: Final = 4_000_000
+"""Bytes of a picture in a prompt, and of all of an answer: an agent reads larger ones where they are saved."""
+
+
+def picture_blocks(files: Sequence[Json]) -> Iterator[Json]:
+    """Yield blocks with the pictures among saved files, as far as they are small."""
+    left = _MAX_ALL_SENT
+    for each in files:
+        path, media_type, size = each.get("path"), str(each.get("media_type")), each.get("bytes")
+        if not isinstance(path, str) or not media_type.startswith("image/"):
+            continue
+        if not isinstance(size, int) or size > min(_MAX_SENT, left):
+            continue
+        with suppress(OSError):  # its path is in the text
+            data = Path(path).read_bytes()
+            left -= len(data)
+            encoded = base64.b64encode(data).decode()
+            yield {"type": "image", "mimeType": media_type, "data": encoded}
 
 
 def take_pictures(tool_call: Json) -> tuple[Json, tuple[AgentFile, ...]]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Final
 
 from answerback_agents.acp import host_calls
-from answerback_agents.acp.image_blocks import take_pictures
+from answerback_agents.acp.image_blocks import picture_blocks, take_pictures
 from answerback_agents.acp.tool_calls import merge
 from answerback_agents.pipe.ask_people import AgentFile, AskOutcome, Call
 from answerback_agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
+from answerback_agents.pipe.saved_files import describe_files, files_of
+from answerback_base.file_text import describe_files_with
 from answerback_base.note_text import describe_note
 
 PERMISSION: Final = "session/request_permission"
@@ -141,26 +143,53 @@ def cancelled_result(method: str) -> Json:
     return {"outcome": {"outcome": "cancelled"}}
 
 
-def reply_of(outcome: AskOutcome) -> str | None:
-    """Return a person's message, for which the result of a request has no place."""
+def takes_pictures(response: Json) -> bool | None:
+    """Return whether prompts may have pictures, according to the response to ``initialize``; None for another one.
+
+    https://agentclientprotocol.com/protocol/initialization#prompt-capabilities
+    """
+    result = as_object(response.get("result"))
+    if "protocolVersion" not in result:
+        return None
+    # In version 1, and from version 2 on.
+    about = as_object(result.get("agentCapabilities") or result.get("capabilities"))
+    return bool(as_object(about.get("promptCapabilities")).get("image"))
+
+
+def reply_of(outcome: AskOutcome, *, takes_pictures: bool) -> list[Json]:
+    """Return a person's message and files, for which the result of a request has no place, as blocks of a prompt.
+
+    Args:
+        takes_pictures: whether the agent's prompts may have pictures; else it reads where they are saved, as always.
+    """
     ask = outcome.ask or {}
+    said, headline = _words_of(ask), str(ask.get("headline"))
+    sent = files_of(ask)
+    if files := describe_files(sent):
+        said = describe_files_with(headline, files) if said is None else f"{said}\n{files}"
+    if said is None:
+        return []
+    return [{"type": "text", "text": said}, *(picture_blocks(sent) if takes_pictures else ())]
+
+
+def _words_of(ask: Json) -> str | None:
+    headline = str(ask.get("headline"))
     if isinstance(note := ask.get("note"), str) and note:
-        return describe_note(str(ask.get("headline")), note)
+        return describe_note(headline, note)
     reply = ask.get("reply")
     if ask.get("status") != "cancelled" or not isinstance(reply, str) or not reply:
         return None
-    return f'The user was asked "{ask.get("headline")}" and replied: {reply}'
+    return f'The user was asked "{headline}" and replied: {reply}'
 
 
-def add_replies(prompt: Json, replies: list[str]) -> Json:
-    """Add what people said earlier to a prompt, as its first blocks."""
+def add_replies(prompt: Json, replies: list[Json]) -> Json:
+    """Add what people said and sent earlier to a prompt, as its first blocks."""
     request_params = params(prompt)
     sent = request_params.get("prompt")
-    blocks = [{"type": "text", "text": text} for text in replies]
     return {
         **prompt,
         "params": {
             **request_params,
-            "prompt": [*blocks, *(sent if isinstance(sent, list) else [])],
+            "prompt": [*replies, *(sent if isinstance(sent, list) else [])],
         },
     }

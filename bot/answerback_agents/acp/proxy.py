@@ -74,8 +74,10 @@ class Proxy:
     """Requests for which a response from the editor would come too late. Counted, as an agent may reuse an id."""
     _tool_calls: dict[str, Json] = field(default_factory=dict)
     """The tool calls in progress, as agents reported them: a permission prompt need not repeat them."""
-    _replies: dict[str, list[str]] = field(default_factory=dict)
-    """The replies of people in a session, for which the protocol has no place: they go with its next prompt."""
+    _replies: dict[str, list[Json]] = field(default_factory=dict)
+    """The replies and files of people in a session, for which the protocol has no place: blocks of its next prompt."""
+    _takes_pictures: bool = False
+    """True if the agent's prompts may have pictures."""
     _folders: Folders = field(default_factory=Folders)
     _requested_folders: dict[str, object] = field(default_factory=dict)
     """The folders of sessions that the editor has requested, by the ids of its requests."""
@@ -106,6 +108,8 @@ class Proxy:
             requested = self._requested_folders.pop(json_rpc.id_key(message.get("id")), None)
             self._folders.remember(messages.new_session(message), requested)
             self.host = messages.agent_name(message) or self.host
+            if (takes_pictures := messages.takes_pictures(message)) is not None:
+                self._takes_pictures = takes_pictures
         if (update := messages.parse_tool_call_update(message)) is not None:
             tool_call, fields, is_over = update
             with self._updated:
@@ -165,7 +169,7 @@ class Proxy:
         return line if elicits is None else json_rpc.encode_message(message)
 
     def _with_replies(self, message: Json, line: bytes) -> bytes:
-        """Put what people replied in words before the editor's next prompt."""
+        """Put what people replied and sent before the editor's next prompt."""
         with self._lock:
             replies = self._replies.pop(_session_key(message), [])
         return json_rpc.encode_message(messages.add_replies(message, replies)) if replies else line
@@ -242,9 +246,9 @@ class Proxy:
             self.people.withdraw_in_background(race)
         if race.editor_has_it and not decided:
             return
-        if said := messages.reply_of(outcome):
+        if said := messages.reply_of(outcome, takes_pictures=self._takes_pictures):
             with self._lock:
-                self._replies.setdefault(_session_key(race.request), []).append(said)
+                self._replies.setdefault(_session_key(race.request), []).extend(said)
         result = race.result(messages.result_of(race.request["method"], outcome))
         self.agent.try_write_line(result if decided else race.error or result)
         self._notify_editor(race)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -14,7 +14,9 @@ from pydantic import JsonValue
 
 from answerback_agents.pipe.json_rpc import without_nulls
 from answerback_agents.pipe.origins import origin_of
+from answerback_agents.pipe.saved_files import describe_files, fetch_and_save, files_of
 from answerback_base import strict_json
+from answerback_base.file_text import describe_files_with
 from answerback_base.note_text import describe_note
 from answerback_client import (
     Ask,
@@ -100,7 +102,8 @@ class RequestAsker:
         asked = asyncio.create_task(self.client.submit_body(without_nulls(body), key=key))
         try:
             # Shielded, because `_leave` can withdraw the ask only once its id is known.
-            return await self._wait(await asyncio.shield(asked), gone)
+            ended = await self._wait(await asyncio.shield(asked), gone)
+            return None if ended is None else await with_saved_files(self.client, ended)
         except asyncio.CancelledError:
             await self._leave(asked, request)
             raise
@@ -166,6 +169,15 @@ class RequestAsker:
                 await self.report_outcomes([ask_id], taken=True)
 
 
+async def with_saved_files(client: AsyncClient, ask: Ask) -> Ask:
+    """Save the files that people sent, and return the ask with their paths."""
+    if not ask.answer_files:
+        return ask
+    conversation = str(ask.json.get("conversation") or ask.id)
+    files: list[JsonValue] = [*(await fetch_and_save(ask.answer_files, conversation, client.file))]
+    return replace(ask, json={**ask.json, "answer_files": files})
+
+
 def _as_written(arguments: Json) -> JsonValue:
     """Return the arguments with each number as it was written: as text, if a client would write one otherwise."""
     is_rewritten = strict_json.has_rewritten_numbers(arguments)
@@ -203,17 +215,28 @@ def structured_result(ask: Ask) -> Json | None:
 def words_for_model(ask: Ask) -> str | None:
     """Tell a model what a person said, where the answer to its host has no place for it; None if there is nothing."""
     note, reply, result = ask.json.get("note"), ask.json["reply"], structured_result(ask) or {}
+    headline, files = str(ask.json["headline"]), describe_files(files_of(ask.json))
     if isinstance(note, str) and note not in result.values():
-        return describe_note(str(ask.json["headline"]), note)
-    if not reply or reply in result.values():
-        return None
-    return f'The user was asked "{ask.json["headline"]}" and replied: {reply}'
+        said = describe_note(headline, note)
+    elif not reply or reply in result.values():
+        return files_for_model(ask)
+    else:
+        said = f'The user was asked "{headline}" and replied: {reply}'
+    return f"{said}\n{files}" if files else said
+
+
+def files_for_model(ask: Ask) -> str | None:
+    """Tell a model which files a person sent; None if there are none."""
+    files = describe_files(files_of(ask.json))
+    return describe_files_with(str(ask.json["headline"]), files) if files else None
 
 
 def reason_for_no_answer(ask: Ask) -> str:
     """Explain to the model why there is no answer for it."""
     content = ask.tool_result.content if ask.tool_result else ""
-    return f"No person answered, but a machine: {content}" if is_machine_made(ask) else content
+    why = f"No person answered, but a machine: {content}" if is_machine_made(ask) else content
+    files = describe_files(files_of(ask.json))
+    return f"{why}\n{files}" if files else why
 
 
 def id_text(value: JsonValue) -> str | None:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from answerback_agents.bridges.ask_people import with_saved_files
+from answerback_agents.pipe.saved_files import files_of, with_paths
 from answerback_base.backoff import Backoff
 from answerback_base.retry_text import describe_retry
 from answerback_client import AsyncClient, ClientError, UnreachableError
@@ -47,7 +49,8 @@ class LateAnswerSource:
             raise
         except ClientError:
             return None  # The bridge's own asks fail as well, and it reports that.
-        texts = [str(ask.json["message"]) for ask in found.asks]
+        asks = [await with_saved_files(self.client, ask) for ask in found.asks]
+        texts = [with_paths(str(ask.json["message"]), files_of(ask.json)) for ask in asks]
         texts += [describe_retry(retry.headline, retry.text) for retry in found.retries]
         ids = [*(ask.id for ask in found.asks), *(retry.ask_id for retry in found.retries)]
         return LateAnswerText("\n\n".join(texts), ids) if ids else None

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 from pydantic import JsonValue
 
+from answerback_agents.bridges.ask_people import with_saved_files
 from answerback_agents.cli.api_client import ROWS, START_HINT, TOKEN_HINT
 from answerback_agents.cli.output import EXIT_USAGE, console, fail, print_json, say, warn
 from answerback_base.sanitize import one_line
@@ -46,7 +47,8 @@ async def ask_and_wait(
         say(f"{ask.id}: asked at {where or ask.json['surface']}")
         try:
             with console().status("Waiting for the answers…"):
-                return (await client.wait(ask.id, timeout=wait)).json
+                ended = await client.wait(ask.id, timeout=wait)
+            return (await with_saved_files(client, ended)).json
         except (AskedBackError, StillOpenError) as error:
             return error.ask.json
         except UnreachableError:

@@ -20,6 +20,7 @@ from answerback_agents.cli.api_client import START_HINT
 from answerback_agents.cli.output import fail
 from answerback_agents.cli.piped_program import environment_without
 from answerback_agents.pipe.lines import MAX_LINE, LineTooLongError
+from answerback_agents.pipe.saved_files import remove_old_files
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 from answerback_client.blocking_connection import SUBMIT_PATIENCE
 
@@ -121,6 +122,7 @@ async def connected(
     url: str, token_env: str
 ) -> AsyncIterator[tuple[AsyncClient, LateAnswerSource]]:
     """Connect to the service; ends the command if it cannot be reached or refuses the token."""
+    remove_old_files()
     token = os.environ.get(token_env) or None
     named = f"the token in {token_env}"
     async with AsyncClient(

@@ -83,6 +83,17 @@ def command(
     signal.setitimer(signal.ITIMER_REAL, 0)  # the time is no longer up in the middle of the answer
     _print(answer)
     receipt.confirm()  # only now: until it is printed, the service counts it as undelivered
+    _remove_old_files()
+
+
+def _remove_old_files() -> None:
+    """Remove files of earlier conversations, if there are any; loads nothing where there are none."""
+    from answerback_agents.pipe.state_folder import state_folder
+
+    if (state_folder() / "files").is_dir():
+        from answerback_agents.pipe.saved_files import remove_old_files
+
+        remove_old_files()
 
 
 def _parse_event(raw: bytes) -> dict[str, Any] | None:

@@ -80,13 +80,13 @@ def command(
     Everything else passes unchanged. What the server asks its user goes to people, too.
     """
     from answerback_agents.cli.piped_program import own_streams
-    from answerback_agents.cli.state_folder import state_folder
     from answerback_agents.mcp_proxy.definitions import Definitions, DefinitionsError
     from answerback_agents.mcp_proxy.gateway import Gateway
     from answerback_agents.mcp_proxy.policy import PolicyError
     from answerback_agents.pipe.ask_people import AskClient
     from answerback_agents.pipe.lines import LineWriter
     from answerback_agents.pipe.origins import origin_of
+    from answerback_agents.pipe.state_folder import state_folder
     from answerback_client.blocking_connection import BlockingConnection
 
     try:

@@ -16,7 +16,7 @@ import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback_agents.cli.output import fail, say
-from answerback_agents.cli.state_folder import state_folder
+from answerback_agents.pipe.state_folder import state_folder
 from answerback_base import private_file
 from answerback_base.addresses import is_loopback
 

@@ -23,6 +23,7 @@ def command(
     4 if the turn ended, 5 if expired, 6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if a person
     asked back.
     """
+    from answerback_agents.bridges.ask_people import with_saved_files
     from answerback_agents.cli.api_client import agent_access, call_service
     from answerback_agents.cli.ask_output import exit_with
     from answerback_client import Ask, AsyncClient, StillOpenError, UnreachableError
@@ -33,7 +34,7 @@ def command(
         found = await client.get(ask)
         async with AsyncClient(access.url, token, patience=math.inf) as patient:
             try:
-                return await patient.wait(ask, timeout=wait)
+                return await with_saved_files(patient, await patient.wait(ask, timeout=wait))
             except (StillOpenError, UnreachableError) as error:
                 return error.ask if isinstance(error, StillOpenError) else found
 

@@ -32,6 +32,7 @@ from answerback_agents.pipe.json_rpc import (
     params,
 )
 from answerback_agents.pipe.lines import LineWriter
+from answerback_agents.pipe.saved_files import describe_files, files_of
 
 _ALLOWED: Final = {"behavior": "allow"}
 _WAITING: Final = "Waiting for a person to allow this call"
@@ -323,6 +324,12 @@ class Gateway:
             self._ask_for_task(sent.message, result)
             result = messages.without_elicitations(result)
             line = encode_message({**message, "result": result})
+        elif (
+            messages.is_tool_call(sent.message)
+            and isinstance(result.get("content"), list)
+            and (text := self._questions.take_text()) is not None
+        ):
+            line = messages.with_text(line, text)
         self._rounds.show_task(_task_id(sent.message, result), result)
         self.client.write_line(line)
 
@@ -411,4 +418,5 @@ def _why_not(outcome: AskOutcome) -> str:
     why = (
         (outcome.structured or {}).get("message") or outcome.message or "The user denied this call."
     )
-    return f"This call was not allowed. {why}"
+    files = describe_files(files_of(outcome.ask or {}))
+    return "\n".join(filter(None, (f"This call was not allowed. {why}", files)))

@@ -292,6 +292,17 @@ def with_arguments(line: bytes, edited: str) -> bytes:
     return _object_of(message).encode() + b"\n"
 
 
+def with_text(line: bytes, text: str) -> bytes:
+    """The line of a call's result with a text for the model added to its content; what was there keeps its bytes."""
+    message = strict_json.members(line.decode())
+    result = strict_json.members(message["result"])
+    blocks = strict_json.written_items(result["content"])
+    blocks.append(json.dumps({"type": "text", "text": text}))
+    result["content"] = f"[{', '.join(blocks)}]"
+    message["result"] = _object_of(result)
+    return _object_of(message).encode() + b"\n"
+
+
 def _object_of(members: dict[str, str]) -> str:
     return f"{{{', '.join(f'{json.dumps(key)}: {value}' for key, value in members.items())}}}"
 

@@ -14,6 +14,8 @@ from answerback_agents.mcp_proxy.pending_asks import Pending, PendingAsks
 from answerback_agents.mcp_proxy.progress import Progress
 from answerback_agents.pipe.ask_people import AskOutcome, Call
 from answerback_agents.pipe.json_rpc import Json, id_key, params
+from answerback_agents.pipe.saved_files import describe_files, files_of
+from answerback_base.file_text import describe_files_with
 
 _WAITING = "Waiting for a person to answer the server"
 
@@ -34,6 +36,8 @@ class ServerQuestions:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _links: dict[str, Pending] = field(default_factory=dict)
     """The links that people are asked to open, by the keys of their elicitations' ids."""
+    _texts: list[str] = field(default_factory=list)
+    """The lines about files that people sent: the answer goes to the server, and the file to the model."""
 
     def answer(self, pending: Pending, fields: Json, tokens: Sequence[object] = ()) -> Json | None:
         """Ask people a question; return the protocol's answer, or None if it was cancelled.
@@ -96,7 +100,19 @@ class ServerQuestions:
         ).start()
         asked = Call(messages.ELICITATION, "elicitation", fields, None, origin=self.origin)
         outcome = self.asks.ask(pending, asked)
-        return outcome if self.asks.close(pending) else None
+        if not self.asks.close(pending):
+            return None
+        ask = outcome.ask or {}
+        if files := describe_files(files_of(ask)):
+            with self._lock:
+                self._texts.append(describe_files_with(str(ask.get("headline")), files))
+        return outcome
+
+    def take_text(self) -> str | None:
+        """Return what the model has not read yet of files that people sent; None if there is nothing."""
+        with self._lock:
+            texts, self._texts = self._texts, []
+        return "\n\n".join(texts) or None
 
 
 def _host(url: object) -> str:

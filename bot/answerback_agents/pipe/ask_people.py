@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from answerback_agents.pipe.json_rpc import Json, as_object, without_nulls
+from answerback_agents.pipe.saved_files import MAX_FILE, files_of, remove_old_files, save_files
 from answerback_base.strict_json import dump_as_written
 from answerback_client.blocking_connection import (
     ANSWER_PATIENCE,
@@ -62,6 +63,7 @@ class AskOutcome(NamedTuple):
     """The ask once it has ended; or None, with the reason in words."""
 
     ask: Json | None
+    """Its ``answer_files`` have the paths at which the files of people are saved."""
     message: str = ""
 
     @property
@@ -175,7 +177,18 @@ class AskClient:
                 )
         except UnreachableError as error:
             return AskOutcome(None, f"{error} The question stays open ({ask['id']}).")
-        return AskOutcome(ask)
+        return self._outcome(ask)
+
+    def _outcome(self, ask: Json) -> AskOutcome:
+        """Return the outcome of an ask that has ended, with its files saved."""
+        files = files_of(ask)
+        if not files:
+            return AskOutcome(ask)
+        conversation = str(ask.get("conversation") or ask["id"])
+        return AskOutcome({**ask, "answer_files": save_files(files, conversation, self._fetch)})
+
+    def _fetch(self, file_id: str, timeout: float) -> bytes:
+        return self.service.read(f"/v1/files/{quote(file_id, safe='')}", MAX_FILE, timeout)
 
     def report_no_answer(self, ask_id: str) -> AskOutcome:
         """Report that the agent is about to be told no; returns what people have decided, if they were faster."""
@@ -184,7 +197,7 @@ class AskClient:
                 self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
             except RefusedError as error:
                 if _is_ask(error.problem):
-                    return AskOutcome(error.problem)
+                    return self._outcome(error.problem)
         return AskOutcome(None)
 
     def withdraw(
@@ -195,7 +208,7 @@ class AskClient:
             ended = self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout)
         except RefusedError as error:
             ended = as_object(error.problem.get("ask"))
-            return AskOutcome(ended if _is_ask(ended) else None)
+            return self._outcome(ended) if _is_ask(ended) else AskOutcome(None)
         except UnreachableError:
             return None
         return AskOutcome(ended)
@@ -215,6 +228,7 @@ class AskClient:
             each.asked.wait(max(0.0, until - time.monotonic()))
         for thread in self._withdrawing:
             thread.join(max(0.0, until - time.monotonic()))
+        remove_old_files()
 
     def _call(self, method: str, path: str, body: Json | None = None, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""

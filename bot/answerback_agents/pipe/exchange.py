@@ -13,11 +13,11 @@ from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from answerback_agents.pipe.answer_shapes import is_answer
 from answerback_agents.pipe.host_answers import answers_of, denial
-from answerback_agents.pipe.json_rpc import without_nulls
+from answerback_agents.pipe.json_rpc import as_object, objects, parse_message, without_nulls
 from answerback_base.strict_json import dump_as_written
 from answerback_client.blocking_connection import (
     ANSWER_PATIENCE,
@@ -91,12 +91,13 @@ def answer_event(
             settings = {"to": to, "urgency": urgency, "files": files}
             answered = _ask(agent, body, service, settings, wait, patience)
             if shown is not None:
-                text = shown.pictures.restored(answered.text)
-                answered = answered._replace(body=json.loads(text), text=text)
+                answered = _of_text(answered, shown.pictures.restored(answered.text))
         else:
             short = json.dumps(_shorten(event)).encode()
             answered = _exchange(agent, short, service, {"to": to}, None, LOOKUP_PATIENCE)
         if is_answer(agent, event, answered.body):
+            if answered.files:
+                answered = _with_saved_files(answered, service)
             return Answer(answered.body or None, text=answered.text)
         failure: Exception = service.foreign(HTTPStatus.OK)
     except UnreachableError as error:
@@ -138,6 +139,22 @@ def _shown_pictures(
                 uploaded[picture.name] = str(stored["id"])
     kept = found.only(uploaded)
     return _Shown(field, kept, tuple(uploaded.values())) if uploaded else None
+
+
+def _of_text(response: Response, text: str) -> Response:
+    return response._replace(body=json.loads(text), text=text)
+
+
+def _with_saved_files(response: Response, service: BlockingConnection) -> Response:
+    """Save the files that people sent, and name their paths in the answer, which arrives whatever becomes of them."""
+    from answerback_agents.pipe.saved_files import MAX_FILE, save_files, with_paths
+
+    def fetch(file_id: str, timeout: float) -> bytes:
+        return service.read(f"/v1/files/{quote(file_id, safe='')}", MAX_FILE, timeout)
+
+    sent = as_object(parse_message(response.files.encode()))
+    files = save_files(objects(sent.get("files")), str(sent.get("conversation")), fetch)
+    return _of_text(response, with_paths(response.text, files, is_json=True))
 
 
 def _with_found(agent: str, event: Json, raw: bytes) -> bytes:

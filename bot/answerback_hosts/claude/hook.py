@@ -129,7 +129,9 @@ def _answer_question(event: Json, outcome: Outcome) -> Json:
     if (updated := _updated_input(event, outcome)) is None:
         return deny(HOST.name, event, outcome.description)
     allowed = {"permissionDecision": "allow", "permissionDecisionReason": outcome.description}
-    return output(event, {**allowed, "updatedInput": updated})
+    # Its user reads the reason, and Claude the context.
+    context = {} if outcome.files is None else {"additionalContext": outcome.files}
+    return output(event, {**allowed, "updatedInput": updated, **context})
 
 
 def _updated_input(event: Json, outcome: Outcome) -> Json | None:

@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from answerback_agents.bridges.ask_people import (
     Request,
     RequestAsker,
+    files_for_model,
     is_needed_by_its_run,
     words_for_model,
 )
@@ -189,10 +190,11 @@ class CodexBridge:
                 self._interrupt(params)
             self.to_server(_encode_line({"id": request_id, **answer_of(method, ask)}))
             if method == QUESTION:
-                self._unresolved[key] = ask.id
-                return
-            self._reports.start([ask.id])  # Codex does not say that it has it
-            if params.get("turnId") is not None and (text := words_for_model(ask)) is not None:
+                self._unresolved[key], text = ask.id, files_for_model(ask)
+            else:
+                self._reports.start([ask.id])  # Codex does not say that it has it
+                text = words_for_model(ask)
+            if params.get("turnId") is not None and text is not None:
                 self._steer(params, text)
 
         def refused(error: ClientError) -> None:

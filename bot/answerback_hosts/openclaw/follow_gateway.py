@@ -9,7 +9,7 @@ import aiohttp
 from answerback_agents.bridges.ask_people import RequestAsker
 from answerback_agents.cli.bridged_server import connected, run
 from answerback_agents.cli.output import say
-from answerback_agents.cli.state_folder import state_folder
+from answerback_agents.pipe.state_folder import state_folder
 from answerback_hosts.openclaw.device import Device
 from answerback_hosts.openclaw.gateway import OpenclawGateway
 from answerback_hosts.openclaw.gateway_bridge import OpenclawBridge

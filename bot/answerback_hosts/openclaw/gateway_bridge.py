@@ -11,7 +11,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback_agents.bridges.ask_people import Request, id_text, structured_result
+from answerback_agents.bridges.ask_people import (
+    Request,
+    files_for_model,
+    id_text,
+    structured_result,
+)
 from answerback_agents.bridges.event_server import Json
 from answerback_agents.bridges.server_bridge import Call, ServerBridge
 from answerback_agents.pipe.json_rpc import as_object, objects, without_nulls
@@ -81,6 +86,8 @@ class OpenclawBridge(ServerBridge[OpenclawGateway]):
         calls: list[Call] = [(f"{kind}.resolve", {"id": request.id, **ended})]
         if ask.end_turn and request.conversation is not None:
             calls.append(("chat.abort", {"sessionKey": request.conversation}))
+        elif request.conversation is not None and (text := files_for_model(ask)) is not None:
+            calls.append(self.prompt(request.conversation, text))
         return calls
 
 

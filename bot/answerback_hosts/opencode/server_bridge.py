@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from answerback_agents.bridges.ask_people import (
     Request,
+    files_for_model,
     id_text,
     is_machine_made,
     reason_for_no_answer,
@@ -122,19 +123,22 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
         structured = structured_result(ask)
         if word == _QUESTION:
             if structured is not None:
-                return [(f"{at}/reply", {"answers": structured.get("answers")})]
+                answered: Call = (f"{at}/reply", {"answers": structured.get("answers")})
+                return [answered, *self._told(request, files_for_model(ask))]
             if is_machine_made(ask):
                 questions = request.arguments.get("questions")
                 count = len(questions) if isinstance(questions, list) else 1
                 return [(f"{at}/reply", {"answers": [[_NO_PERSON]] * count})]
-            return [(f"{at}/reject", None)]
+            return [(f"{at}/reject", None), *self._told(request, files_for_model(ask))]
         if structured is not None:
-            text = words_for_model(ask)
-            calls: list[Call] = [(f"{at}/reply", structured)]
-            if text is not None and request.conversation is not None:
-                calls.append(self.prompt(request.conversation, text))
-            return calls
+            return [(f"{at}/reply", structured), *self._told(request, words_for_model(ask))]
         refused: Json = {"reply": "reject"}
         if not ask.end_turn:
             return [(f"{at}/reply", {**refused, "message": reason_for_no_answer(ask)})]
         return [(f"{at}/reply", refused), (f"/session/{session}/abort", None)]
+
+    def _told(self, request: Request, text: str | None) -> list[Call]:
+        """The call that tells the model what the answer has no place for; none if there is nothing."""
+        if text is None or request.conversation is None:
+            return []
+        return [self.prompt(request.conversation, text)]

@@ -18,6 +18,7 @@ from answerback.mcp.stdio_relay import RelayOptions, build_relay
 from answerback.ports.person_key import operator
 from answerback.ports.surface import Actor
 from answerback.service.submission_request import Route
+from answerback_agents.pipe.saved_files import files_folder
 from answerback_client.connection import ServiceConnection
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_mcp import client, relayed, text
@@ -141,8 +142,9 @@ async def test_a_picture_that_the_service_refuses_leaves_the_rest(
 @pytest.mark.rule("FILE-18")
 @pytest.mark.parametrize("way", [client, relayed], ids=["http", "stdio"])
 async def test_a_result_has_small_pictures_that_people_sent_and_names_the_other_files(
-    service: Served, way: Any
+    service: Served, way: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     running, ada = service.running.service, operator("web")
     large = PNG + bytes(1_000_000)
     async with way(service if way is client else service.url) as mcp:
@@ -159,9 +161,15 @@ async def test_a_result_has_small_pictures_that_people_sent_and_names_the_other_
         result = await calling
     said, named, *images = result.content
     assert "See the photo" in said.text
+    places = [f"GET /v1/files/{each.id} returns it." for each in (*files, big)]
+    if way is relayed:
+        folder, names = files_folder(), (".png", ".txt", ".gif", ".bin")
+        ids = (each.id for each in (*files, big))
+        saved = [next(folder.glob(f"*/{i}{end}")) for i, end in zip(ids, names, strict=True)]
+        places = [f"it is saved at {path}" for path in saved]
     assert named.text.splitlines() == [
-        f'The user sent the file "{each.name}": GET /v1/files/{each.id} returns it.'
-        for each in (*files, big)
+        f'The user sent the file "{each.name}": {place}'
+        for each, place in zip((*files, big), places, strict=True)
     ]
     assert [(each.type, each.mime_type, base64.b64decode(each.data)) for each in images] == [
         ("image", "image/png", PNG), ("image", "image/gif", GIF),
