@@ -252,7 +252,7 @@ async def escalate_to(
     def arrive(latest: Ask, at: float) -> Change | None:
         change = escalate(replace(latest, request=request), at)
         return change and change._replace(
-            ask=replace(change.ask, placement=replace(change.ask.placement, before=None))
+            ask=replace(change.ask, placement=replace(change.ask.placement, place_before=None))
         )
 
     done = await service.update(ask.id, arrive)

@@ -194,11 +194,14 @@ class BotMessageListener(Platform[B]):
         began, backoff = time.monotonic(), Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         # The message's id is stored before the time from which it is visible.
         while (ask := await self.asks.get(ask_id)) and ask.open:
-            if ask.placement.left is not None and ask.placement.left.message.get("id") == replied:
+            if (
+                ask.placement.old_message is not None
+                and ask.placement.old_message.message.get("id") == replied
+            ):
                 return as_left_behind(ask)
             if (copy := copy_at(ask, "id", replied)) is not None:
                 return copy
-            if ask.placement.seen:
+            if ask.placement.was_visible:
                 return ask if (ask.placement.message or {}).get("id") == replied else None
             if time.monotonic() - began > MESSAGE_ID_TIMEOUT:
                 message = "it is not stored yet whether this message is the ask's own"

@@ -195,7 +195,7 @@ class MissedMessageReader(Generic[Place]):
         starts: dict[Place, float] = {}
         self._unconfirmed = False
         async for ask in self.asks.each_open(self.surface):
-            self._unconfirmed |= ask.placement.message is not None and not ask.placement.seen
+            self._unconfirmed |= ask.placement.message is not None and not ask.placement.was_visible
             for each in self._views(ask, since):
                 posted = _answerable_since(each)
                 for place in self.places(each) if posted is not None else ():
@@ -208,7 +208,7 @@ class MissedMessageReader(Generic[Place]):
 
     def _views(self, ask: Ask, since: float) -> Sequence[Ask]:
         """An ask as people have seen it since a time: where it is, and where it was before if it looked open there."""
-        left = ask.placement.left
+        left = ask.placement.old_message
         if left is None or left.destination.surface != self.surface:
             return (ask,)
         return (ask, as_left_behind(ask)) if left.until is None or left.until > since else (ask,)

@@ -312,7 +312,12 @@ class JsonMessages(LiveMessages[Json, Json]):
 def known_messages(ask: Ask) -> tuple[Mapping[str, JsonValue], ...]:
     """Return the references to all messages of an ask: where it is and was, and its copies."""
     here = ask.placement
-    places = (here, here.before and here.before.placement, here.left, *ask.copies)
+    places = (
+        here,
+        here.place_before and here.place_before.placement,
+        here.old_message,
+        *ask.copies,
+    )
     messages = (place.message for place in places if place)
     return tuple(each for each in messages if each)
 

@@ -176,7 +176,7 @@ class TypedMessageHandler(Generic[M]):
                 self.tell_author_once(message, self._note_of_moved(latest, message))
                 return
             ask, revision = still, still.revision  # it has yet to arrive at its new place
-        shown = await self.platform.read_shown(ask) if ask.opened.shown is None else None
+        shown = await self.platform.read_shown(ask) if ask.opening.shown is None else None
         intent = Intent(
             ask.id, TypedText(text), revision, delivery=message.delivery, at=message.at, shown=shown
         )

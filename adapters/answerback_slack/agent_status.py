@@ -93,7 +93,7 @@ class AgentSessions:
         if not self._agent.is_on or not place.channel or not place.id:
             return
         ended = ask.outcome.at if ask.outcome else self.now()
-        if (ask.open and ask.placement.seen) or self.now() - ended > PROCESSING_SECONDS:
+        if (ask.open and ask.placement.was_visible) or self.now() - ended > PROCESSING_SECONDS:
             return  # the session is suspended already, or the ask ended long ago
         self._work.spawn("session status", self._follow(ask, AgentSession(place.channel, place.id)))
 

@@ -380,7 +380,7 @@ class AskPages:
         ask = await self._site.service.get(visit.ask_id)
         if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
             return None
-        still = None if ask is None or ask.placement.before is None else as_still_open(ask)
+        still = None if ask is None or ask.placement.place_before is None else as_still_open(ask)
         if still is not None and still.placement.destination.surface == NAME:
             ask = still  # nobody can see it elsewhere yet
         return ask if ask is not None and visit.may_read(ask) else None

@@ -293,7 +293,7 @@ class Away(Running, AnnouncedAbsences):
     async def _hand_on(self, ask: Ask, now: float) -> None:
         """Give an ask to those who stand in for its responders, once for each."""
         place = ask.placement
-        if not ask.open or ask.schedule.inquiring:
+        if not ask.open or ask.schedule.awaits_inquiry:
             return
         for user_id in place.responders:
             person = Person(surface=place.destination.surface, user_id=user_id)

@@ -35,7 +35,7 @@ def push_rows(
     now = _waiting(surface, people, after)
     started, ended = ({name for _, name in names} for names in (now - was, was - now))
     if before is not None and _handed(after) != _handed(before):
-        started |= {name for _, name in now if name in after.schedule.handed_to}
+        started |= {name for _, name in now if name in after.schedule.recipient_ids}
     rows = []
     if started:
         rows.append(_row(WAITS, after, sorted(started), at + after.request.push_after))
@@ -46,12 +46,12 @@ def push_rows(
 
 def _handed(ask: Ask) -> tuple[tuple[str, ...], int]:
     """Tell one hand over from another, also to the same person."""
-    return ask.schedule.handed_to, ask.schedule.reminders_done_before
+    return ask.schedule.recipient_ids, ask.schedule.reminders_done_before
 
 
 def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, str]]:
     """Return those for whom an ask waits and who could be notified, and whether to confirm."""
-    if not ask.open or ask.schedule.inquiring:
+    if not ask.open or ask.schedule.awaits_inquiry:
         return frozenset()
     place, names = ask.placement.destination.surface, ask.waits_for
     if place != surface:

@@ -217,7 +217,7 @@ class Pushes(Running, PushDevices):
 
     async def _waits(self, ask: Ask, person: str) -> bool | None:
         """Return True if an ask waits for a person who is told of it; None if that is not known yet."""
-        if not ask.open or ask.schedule.inquiring:
+        if not ask.open or ask.schedule.awaits_inquiry:
             return False
         if has_done_their_part(ask, self._person(person), self.people):
             return False
@@ -322,8 +322,8 @@ def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     waits = (
         named,
         ask.confirming,
-        ask.schedule.inquiring,
-        ask.schedule.handed_to,
+        ask.schedule.awaits_inquiry,
+        ask.schedule.recipient_ids,
         ask.schedule.reminders_done_before,
     )
     return (ask.placement.destination.surface, *waits) if ask.open else None

@@ -287,7 +287,7 @@ PHASES: Final[dict[str, Ask]] = {
     ),
     "answered-long": _after(_many(12), *[_YES] * 12, Submit()),
     "collected": with_values(
-        _after(KINDS["boolean"], _YES), collected_at=_ASKED_AT + 120, agent_left=True
+        _after(KINDS["boolean"], _YES), read_by_agent_at=_ASKED_AT + 120, agent_left=True
     ),
     "not-collected": with_values(
         _after(KINDS["boolean"], _YES), unread_by_agent=True, agent_left=True
@@ -303,7 +303,7 @@ PHASES: Final[dict[str, Ask]] = {
     "denied-too-late": _ended(KINDS["permission"], *_EXPIRED, gave_up=GaveUp.DENIED),
     "tried-again": replace(
         _ended(KINDS["permission"], *_EXPIRED, gave_up=GaveUp.DENIED),
-        tried_again=TriedAgain(at=_ASKED_AT + 4_000, by=ADA, text="Please *try* again."),
+        retry_request=TriedAgain(at=_ASKED_AT + 4_000, by=ADA, text="Please *try* again."),
     ),
     "allowed-again": replace(_ALLOWED, grant=_NOTE),
     "allowed-by-a-grant": replace(

@@ -190,7 +190,7 @@ class LateAnswersContract:
                 assert ask is not None
                 return Decision(
                     Write(
-                        replace(ask, collection=replace(ask.collection, collected_at=at)),
+                        replace(ask, collection=replace(ask.collection, read_by_agent_at=at)),
                         owed=owed,
                         seen=state,
                     ),
@@ -208,7 +208,7 @@ class LateAnswersContract:
         )
         assert await seen_states() == [SeenState.LISTED, SeenState.SEEN]
         found = [await store.asks.get(each) for each in (first, second)]
-        assert [ask and ask.collection.collected_at for ask in found] == [6.0, 7.0]
+        assert [ask and ask.collection.read_by_agent_at for ask in found] == [6.0, 7.0]
         await asyncio.gather(
             store.asks.change(first, collect(SeenState.SEEN, 8.0)),
             store.asks.change(second, collect(SeenState.LISTED, 8.0)),

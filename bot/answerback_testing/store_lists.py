@@ -107,7 +107,7 @@ class ListsContract:
         assert (
             stored.placement.shown_revision,
             stored.placement.message,
-            stored.placement.seen,
+            stored.placement.was_visible,
         ) == (0, {"ts": "1.0"}, True)
         assert await store.messages.list_outdated(10) == ["ask_1"]
 
@@ -190,7 +190,7 @@ class ListsContract:
         assert await store.claims.claim_due(SOLE_CLAIM, 1_000.0, 10) == ["ask_1"]
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.schedule.handed_to, stored.placement.responders) == (
+        assert (stored.schedule.recipient_ids, stored.placement.responders) == (
             ("U2",),
             (*new_ask(1).placement.responders, "U2"),
         )

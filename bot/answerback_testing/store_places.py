@@ -103,7 +103,7 @@ class PlacesContract:
             await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
             stored = await store.asks.get(ask.id)
             assert stored is not None
-            assert stored.placement.left == AbandonedMessage(
+            assert stored.placement.old_message == AbandonedMessage(
                 destination=ask.placement.destination,
                 message={"ts": "1.0"},
                 thread=Thread(channel="C1"),
@@ -143,7 +143,7 @@ class PlacesContract:
         assert await found("T1") == ["ask_4", "ask_1"]
         [ask] = await store.messages.find_moved("slack", "C1", "T2", 0.0, 1)
         assert ask == await store.asks.get("ask_3")
-        assert ask.placement.left == AbandonedMessage(
+        assert ask.placement.old_message == AbandonedMessage(
             destination=new_ask().placement.destination,
             message={"id": "m3"},
             thread=Thread(channel="C1", id="T2"),
@@ -165,7 +165,7 @@ class PlacesContract:
             await store.asks.change(ask.id, end_decision())
             await store.erasure.erase(ask.id, 6_000.0, opaque)
         left = [
-            each.placement.left if (each := await store.asks.get(f"ask_{n}")) else None
+            each.placement.old_message if (each := await store.asks.get(f"ask_{n}")) else None
             for n in range(3)
         ]
         kept = AbandonedMessage(destination=person, message={"id": "m"})
@@ -181,11 +181,11 @@ class PlacesContract:
         await store.asks.change("ask_1", move_decision(3_000.0))
         late = await store.asks.save_shown("ask_1", Shown(1, {"id": "m"}, thread, 3_500.0), ask)
         assert late is not None
-        assert late.placement.left is not None
+        assert late.placement.old_message is not None
         assert (
-            late.placement.left.since,
-            late.placement.left.until,
-            late.placement.left.thread,
+            late.placement.old_message.since,
+            late.placement.old_message.until,
+            late.placement.old_message.thread,
         ) == (1_500.0, None, thread)
         [found] = await store.messages.find_moved("slack", "C1", "T1", 9_000.0, 10)
         assert found == late
@@ -225,7 +225,7 @@ def move_decision(until: float | None) -> Callable[[Ask | None], Decision[None]]
         moved = replace(
             ask,
             placement=replace(
-                ask.placement, destination=_THERE, message=None, thread=None, left=left
+                ask.placement, destination=_THERE, message=None, thread=None, old_message=left
             ),
         )
         return Decision(Write(replace(moved, revision=ask.revision + 1)), None)

@@ -305,7 +305,9 @@ class SearchContract:
         message: dict[str, JsonValue] = {"by": "U9", "to": "@S1", "who": "anyone"}
         for number in (1, 2):
             left = asks.AbandonedMessage(destination=Destination(surface="slack"), message=message)
-            await store.asks.create(Write(new_ask(number, responders=("U1",), left=left)), None)
+            await store.asks.create(
+                Write(new_ask(number, responders=("U1",), old_message=left)), None
+            )
         assert (await store.search.list_for_responder([("slack", "U9")], None, 1)).rows == ()
 
     @pytest.mark.rule("CONFIRM-15")

@@ -38,7 +38,11 @@ class DirectMessagesContract:
         await assert_sees(bob, moved)
         await bob.answer(GO, True)
         done = await stage.harness.wait_until_shown(ask.id)
-        assert (done.status, done.placement.before, done.to_retire) == (Status.ANSWERED, None, None)
+        assert (done.status, done.placement.place_before, done.to_retire) == (
+            Status.ANSWERED,
+            None,
+            None,
+        )
 
     @pytest.mark.rule("MOVE-1", "MOVE-2")
     async def test_what_is_handed_over_to_somebody_unreachable_stays_and_the_giver_is_told(
@@ -54,7 +58,7 @@ class DirectMessagesContract:
             ask.placement.destination,
             ask.placement.message,
         )
-        assert (back.placement.responders, back.placement.before) == ((ada.user_id,), None)
+        assert (back.placement.responders, back.placement.place_before) == ((ada.user_id,), None)
         await assert_sees(ada, back)
         if isinstance(ada, HasReminders):
             before = await ada.count_reminders(0)

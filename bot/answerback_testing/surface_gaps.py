@@ -83,7 +83,7 @@ class GapsContract:
                     if not ada.available_actions():
                         break
                     await asyncio.sleep(_PAUSE)
-        await _until(stage, unseen, lambda each: each.placement.seen or not each.open)
+        await _until(stage, unseen, lambda each: each.placement.was_visible or not each.open)
         again = await create_viewed_ask(stage, [GO, WHY], ada)
         await ada.answer(GO, True)
         await wait_for_steps(stage, again, ada, after=1)

@@ -46,7 +46,11 @@ class MovesContract:
             await ada.answer(question, value)
             back = await stage.harness.wait_until_shown(ask.id)
             assert (back.question, back.placement.destination) == (WHERE, ask.placement.destination)
-            assert (back.placement.message, back.placement.responders, back.placement.before) == (
+            assert (
+                back.placement.message,
+                back.placement.responders,
+                back.placement.place_before,
+            ) == (
                 ask.placement.message,
                 ask.placement.responders,
                 None,

@@ -41,16 +41,16 @@ class TooLateContract:
         await ada.try_again(text)
         ask = await stage.harness.wait_until_shown(ask.id)
         assert (ask.status, ask.revision) == (Status.EXPIRED, 2)
-        assert ask.tried_again is not None
-        assert ask.tried_again.text == text
-        assert (ask.tried_again.by or ada).user_id == ada.user_id
+        assert ask.retry_request is not None
+        assert ask.retry_request.text == text
+        assert (ask.retry_request.by or ada).user_id == ada.user_id
         await ada.look_at(ask)
         assert ada.available_actions() == set()
         line = LABELS.told_to_try_again.format(name=ada.name).casefold()
         assert line in (said := await read_normalized_text(ada))
         assert (text or "").casefold() in said
         await bob.try_again()  # on the message as it was before
-        assert (await stage.harness.wait_until_shown(ask.id)).tried_again == ask.tried_again
+        assert (await stage.harness.wait_until_shown(ask.id)).retry_request == ask.retry_request
 
     @pytest.mark.rule("LATE-9")
     async def test_only_a_responder_tells_the_agent_to_try_again(
@@ -60,7 +60,7 @@ class TooLateContract:
         await bob.look_at(ask)
         if "try_again" in bob.available_actions():
             await bob.try_again()
-        assert (await stage.harness.wait_until_shown(ask.id)).tried_again is None
+        assert (await stage.harness.wait_until_shown(ask.id)).retry_request is None
 
     @pytest.mark.rule("LATE-8")
     async def test_an_approval_whose_carrier_is_gone_is_not_called_denied(

@@ -179,9 +179,9 @@ class TypingContract:
         """Not even if the author opened that question: they saw the one before it."""
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
         stored = await stage.harness.read_stored(ask.id)
-        assert stored.opened.shown is not None
+        assert stored.opening.shown is not None
         await stage.harness.stop_showing()
-        await answer_elsewhere(stage, ask, ada, at=stored.opened.shown)
+        await answer_elsewhere(stage, ask, ada, at=stored.opening.shown)
         assert not await ada.type_message("yes")
         await stage.restart()
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
@@ -220,7 +220,7 @@ def _escalate_and_show(ask: Ask, at: float) -> Change | None:
     """Escalate an ask that people can see at once where it goes: from then on, its old place counts no more."""
     change = escalate(ask, at)
     return change and change._replace(
-        ask=replace(change.ask, placement=replace(change.ask.placement, before=None))
+        ask=replace(change.ask, placement=replace(change.ask.placement, place_before=None))
     )
 
 

@@ -114,9 +114,9 @@ class AskWriteRows:
     def _add_seen(self, ask: Ask, state: int) -> None:
         # One statement cannot change a row twice.
         if self.owed is None:
-            self.newly_seen = (ask.id, state, ask.collection.collected_at)
+            self.newly_seen = (ask.id, state, ask.collection.read_by_agent_at)
         else:
-            self.owed = (*self.owed[:3], ask.collection.collected_at, state)
+            self.owed = (*self.owed[:3], ask.collection.read_by_agent_at, state)
 
     def claim(self) -> rows.Row:
         """Return the values for `_CLAIM_TYPES`."""

@@ -188,7 +188,7 @@ def lookup_columns(ask: Ask) -> Row:
     """Return the columns that only some changes touch: status, place, deadline, message, thread, and where it was."""
     status, due, place = ask.status.value, ask.next_due(), ask.placement
     shown = _dump_message(place.message), _dump_thread(place.thread)
-    return status, *current_place(place), due, *shown, *_left_columns(place.left)
+    return status, *current_place(place), due, *shown, *_left_columns(place.old_message)
 
 
 def changed_columns(old: Ask, new: Ask) -> dict[str, Any]:
@@ -207,8 +207,10 @@ def changed_columns(old: Ask, new: Ask) -> dict[str, Any]:
             found["message"] = _dump_message(here.message)
         if here.thread is not there.thread:
             found["thread"] = _dump_thread(here.thread)
-        if here.left is not there.left:
-            found |= zip(("left_channel", "left_until"), _left_columns(here.left), strict=True)
+        if here.old_message is not there.old_message:
+            found |= zip(
+                ("left_channel", "left_until"), _left_columns(here.old_message), strict=True
+            )
     return found
 
 
@@ -235,7 +237,7 @@ def left_channel_key(surface: str, channel: str | None) -> str:
 
 def was_in(ask: Ask, thread: str | None) -> bool:
     """Return whether an ask that has moved was in a thread before; with None, anywhere in the channel."""
-    left = ask.placement.left
+    left = ask.placement.old_message
     return left is not None and thread in {None, current_place(left)[2]}
 
 
@@ -255,7 +257,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and here.destination is there.destination
         and here.message is there.message
         and here.thread is there.thread
-        and here.left is there.left
+        and here.old_message is there.old_message
         and new.schedule is old.schedule
         and new.attendance.wait_seconds == old.attendance.wait_seconds
     )
@@ -283,8 +285,8 @@ def dump_state(ask: Ask) -> str:
         **ask.attendance.__dict__,
         **ask.collection.__dict__,
     }
-    if placement.before is not None:
-        state.before = stored_ask.flatten_before(placement.before)
+    if placement.place_before is not None:
+        state.place_before = stored_ask.flatten_before(placement.place_before)
     answers = {"answers": walk.answers or None, "kept": walk.kept or None, "editing": walk.editing}
     lists = "".join(
         f',"{name}":{answers_json(answers_of_field, _dump_answer)}'
@@ -319,8 +321,8 @@ def ask_from_row(row: Row, request: Request) -> Ask:
         for name, stored in stored_ask.RENAMED_FIELDS:
             if stored in state:
                 state[name] = state.pop(stored)
-        if "before" in state["placement"]:
-            stored_ask.nest_before(state["placement"]["before"])
+        if "place_before" in state["placement"]:
+            stored_ask.nest_before(state["placement"]["place_before"])
         ask = _ASK.validate_python(state)
     except ValueError as error:
         raise unreadable_ask_error(ask_id, error) from error

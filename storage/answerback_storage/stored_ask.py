@@ -27,6 +27,16 @@ STORED_NAMES: Final = {
     "reminders_done": "reminded",
     "reminders_done_before": "reminded_before",
     "reminders_restarted_at": "reminded_from",
+    "old_message": "left",
+    "place_before": "before",
+    "was_visible": "seen",
+    "opening": "opened",
+    "mismatches": "missed",
+    "retry_request": "tried_again",
+    "recipient_ids": "handed_to",
+    "hand_over_failed": "returned",
+    "awaits_inquiry": "inquiring",
+    "read_by_agent_at": "collected_at",
 }
 """The fields that rows have under the names that they were first stored with."""
 
@@ -40,7 +50,7 @@ PART_FIELDS: Final = tuple((part, _named(kind)) for part, kind in PARTS.items())
 """The names of the fields of each part, each with its stored name."""
 RENAMED_FIELDS: Final = tuple(pair for pair in _named(Ask) if pair[0] != pair[1])
 """Those of an ask itself whose stored names differ."""
-_BEFORE: Final = {each.name for each in fields(Placement)} - {"before", "shown_revision"}
+_BEFORE: Final = {each.name for each in fields(Placement)} - {"place_before", "shown_revision"}
 _PLACEMENT: Final = TypeAdapter(Placement)
 
 
@@ -48,7 +58,7 @@ def _flat_fields() -> list[Any]:
     """Return the fields of an ask and of its parts, for `make_dataclass`."""
     flat: list[Any] = []
     for kind in (Ask, *PARTS.values()):
-        types = get_type_hints(kind, include_extras=True) | {"before": dict[str, Any] | None}
+        types = get_type_hints(kind, include_extras=True) | {"place_before": dict[str, Any] | None}
         for each in fields(kind):
             if each.default is MISSING:
                 flat.append((each.name, types[each.name]))
@@ -72,12 +82,16 @@ StoredState: Final[type[Any]] = make_dataclass(
 
 def flatten_before(before: PlaceBefore) -> dict[str, Any]:
     """Return the place before a move in its stored form, which names all values even if they are None."""
-    there = _PLACEMENT.dump_python(before.placement, include=_BEFORE)
+    placement = _PLACEMENT.dump_python(before.placement, include=_BEFORE)
+    there = {STORED_NAMES.get(name, name): value for name, value in placement.items()}
     if not there["stand_ins"]:
         del there["stand_ins"]  # earlier versions read no ask that has it
-    return {**there, "revision": before.revision, "opened": before.opened, "by": before.by}
+    return {**there, "revision": before.revision, "opened": before.opening, "by": before.by}
 
 
 def nest_before(before: dict[str, Any]) -> None:
     """Move the values of a stored place before a move to the placement that they belong to."""
-    before["placement"] = {name: before.pop(name) for name in _BEFORE if name in before}
+    stored = ((name, STORED_NAMES.get(name, name)) for name in _BEFORE)
+    before["placement"] = {name: before.pop(key) for name, key in stored if key in before}
+    if "opened" in before:
+        before["opening"] = before.pop("opened")

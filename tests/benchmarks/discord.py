@@ -73,7 +73,7 @@ def ask_number(n: int) -> Ask:
             destination=Destination(surface="discord", channel=str(10**17 + n % CHANNELS)),
             responders=(ANN,),
             shown_revision=1,
-            seen=True,
+            was_visible=True,
             thread=Thread(),
             message={
                 "kind": "thread",

@@ -130,7 +130,7 @@ def shown(number: int, form: Form) -> Ask:
         message={"channel": channel, "ts": MESSAGE, "thread": None},
         thread=Thread(channel=channel, id=MESSAGE, url="https://fake.slack.com/archives/C0/p1"),
         shown_revision=1,
-        seen=True,
+        was_visible=True,
     )
 
 

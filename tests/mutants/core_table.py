@@ -137,8 +137,8 @@ CORE = (
             ("return place.confirmers if self.confirming and is_limited else", "return"),
             ("return self.participants if self.confirming else", "return"),
             (
-                "self.placement.before is not None or self.to_retire is not None",
-                "self.placement.before is not None",
+                "self.placement.place_before is not None or self.to_retire is not None",
+                "self.placement.place_before is not None",
             ),
             ("escalation is None or self.schedule.escalated or", "escalation is None or"),
             (

@@ -12,7 +12,9 @@ _API: Final = "tests/unit/bot/api"
 _CORE: Final = "tests/unit/bot/core"
 _SERVICE: Final = "tests/unit/bot/service"
 
-_NOBODY_IS_ASKED: Final = "ask.request.grants is None or not ask.open or ask.schedule.inquiring"
+_NOBODY_IS_ASKED: Final = (
+    "ask.request.grants is None or not ask.open or ask.schedule.awaits_inquiry"
+)
 
 
 class Guards(NamedTuple):

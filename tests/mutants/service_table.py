@@ -169,7 +169,7 @@ SERVICE = (
     # Moves: an ask returns from where nobody can be reached.
     Mutant(
         f"{_SERVICE}/service.py",
-        "if latest.placement.before is not None:",
+        "if latest.placement.place_before is not None:",
         "if False:",
         (f"{_UNIT}/workers/test_undone_moves.py",),
     ),

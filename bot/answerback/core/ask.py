@@ -79,16 +79,16 @@ class Ask(StrictDataclass):
     """The revision that their action made."""
     unreachable_accounts: int = 0
     """The number of its owner's accounts at which nobody could be reached, so that it was sent to the next one."""
-    missed: int = 0
+    mismatches: int = 0
     """Times that the live message was found to differ from what was recorded: deleted, or out of date."""
     copies: tuple[ConfirmerCopy, ...] = ()
     """The copies in the own chats of people who may confirm its answers, and cannot see it where it is."""
     is_copy: bool = False
     """True for an ask as one of them sees it; never stored."""
-    opened: QuestionOpening = UNOPENED
+    opening: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
     """The questions that people asked back, each with the agent's explanation, oldest first."""
-    tried_again: TriedAgain | None = None
+    retry_request: TriedAgain | None = None
     """A person's request to try again what nobody had allowed in time."""
     grant: GrantNote | None = None
     """The grant that was made with the answer, or that allowed this."""
@@ -98,7 +98,12 @@ class Ask(StrictDataclass):
     @property
     def rendered_state(self) -> tuple[int, bool, int, float | None]:
         """The values that decide whether the ask has to be shown again."""
-        return self.revision, self.attendance.agent_left, self.missed, self.collection.collected_at
+        return (
+            self.revision,
+            self.attendance.agent_left,
+            self.mismatches,
+            self.collection.read_by_agent_at,
+        )
 
     @property
     def status(self) -> Status:
@@ -138,13 +143,13 @@ class Ask(StrictDataclass):
     @property
     def to_retire(self) -> AbandonedMessage | None:
         """The message left behind, if it has yet to become a note."""
-        left = self.placement.left
+        left = self.placement.old_message
         return left if left and left.until is None else None
 
     @property
     def is_moving(self) -> bool:
         """True if it is not settled at its place: it may still return, or its old message still looks open."""
-        return self.placement.before is not None or self.to_retire is not None
+        return self.placement.place_before is not None or self.to_retire is not None
 
     @property
     def presence_lapses_at(self) -> float | None:
@@ -195,7 +200,7 @@ class Ask(StrictDataclass):
     def reminders(self) -> tuple[float, ...]:
         """When reminders are due, in seconds from creation; a confirmation and a hand over are told at once."""
         after = self.request.remind_after
-        if self.schedule.handed_to or self.confirming:
+        if self.schedule.recipient_ids or self.confirming:
             after = (0.0, *after)
         return tuple([self.schedule.reminders_restarted_at + seconds for seconds in after])
 
@@ -215,7 +220,7 @@ class Ask(StrictDataclass):
     def slow_work_at(self) -> float | None:
         """When work is due that depends on others: an inquiry, or the next reminder; None: there is none left."""
         began = self.created_at - self.schedule.clock_set_back
-        if self.schedule.inquiring:
+        if self.schedule.awaits_inquiry:
             return began
         number, reminders = (
             self.schedule.reminders_done - self.schedule.reminders_done_before,
@@ -304,8 +309,8 @@ def apply_action(
         return walk
     outcome = None if walk.open else _outcome(walk, at, by)
     schedule = ask.schedule
-    if schedule.inquiring:
-        schedule = replace(schedule, inquiring=False)
+    if schedule.awaits_inquiry:
+        schedule = replace(schedule, awaits_inquiry=False)
     # Does what `dataclasses.replace` does, which would take longer than the rest of this function.
     moved = object.__new__(Ask)
     moved.__dict__.update(
@@ -317,12 +322,12 @@ def apply_action(
         last_actor=by or ask.last_actor,
         last_action_revision=ask.revision + 1 if by else ask.last_action_revision,
         schedule=schedule,
-        opened=UNOPENED,
+        opening=UNOPENED,
     )
     if moved.confirming is not ask.confirming:
         restarted = restart_reminders(ask, at)
         moved.__dict__["schedule"] = replace(
-            restarted, inquiring=False, handed_to=(), returned=False
+            restarted, awaits_inquiry=False, recipient_ids=(), hand_over_failed=False
         )
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
@@ -363,7 +368,7 @@ def end_ask(
     """End an ask without a person's answer: as expired, withdrawn or failed."""
     outcome = Outcome(status=status, at=at, reason=reason, message=message, gave_up=gave_up)
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at)
-    done = replace(done, schedule=replace(done.schedule, inquiring=False), opened=UNOPENED)
+    done = replace(done, schedule=replace(done.schedule, awaits_inquiry=False), opening=UNOPENED)
     cancelled: tuple[RecordEntry, ...] = ()
     if ask.question is not None:
         why: dict[str, JsonValue] = {"reason": reason.value}

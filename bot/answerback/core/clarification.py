@@ -119,7 +119,7 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
         walk=replace(ask.walk, votes=()),  # people confirmed the answers without knowing this
         revision=ask.revision + 1,
         updated_at=at,
-        opened=UNOPENED if question_id == _open_question_id(ask) else ask.opened,
+        opening=UNOPENED if question_id == _open_question_id(ask) else ask.opening,
     )
     entry = RecordEntry(at=at, kind="context", question_id=question_id, body={"text": text})
     return Change(moved, (entry,))

@@ -14,7 +14,7 @@ class Collection(StrictDataclass):
     asides_told: int = 0
     """The number of asides that a waiting call has reported to the agent."""
     unread_by_agent: bool = False
-    collected_at: EpochSeconds | None = None
+    read_by_agent_at: EpochSeconds | None = None
     """When its agent got the outcome, or what a person has told it since; ``unread_by_agent``: it has yet to."""
     consumed_at: EpochSeconds | None = None
     """When what an approval allowed was done, for those who make sure that it is done once."""

@@ -80,10 +80,10 @@ def as_copy(ask: Ask, chat: Destination) -> Ask:
             message=copy.message,
             thread=copy.thread,
             shown_revision=0 if copy.shows is None else copy.shows[0],
-            seen=copy.shows is not None,
+            was_visible=copy.shows is not None,
             seen_since=None,
-            left=None,
-            before=None,
+            old_message=None,
+            place_before=None,
         ),
         is_copy=True,
     )
@@ -102,7 +102,7 @@ def places_to_remind(ask: Ask, number: int) -> tuple[Ask, ...]:
     While the answers wait for confirmation, those are also the chats of those who may confirm elsewhere and, if they
     were given in a direct message, no other. The copy itself is what tells them first.
     """
-    if not ask.confirming or ask.schedule.handed_to:
+    if not ask.confirming or ask.schedule.recipient_ids:
         return (ask,)
     here = (ask,) if ask.placement.destination.user is None and ask.waits_for else ()
     if number == ask.schedule.reminders_done_before:

@@ -57,27 +57,27 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
             shown_revision=revision
             if ask.placement.message is None
             else ask.placement.shown_revision,
-            left=_left(ask.to_retire, opaque),
-            before=None,
+            old_message=_left(ask.to_retire, opaque),
+            place_before=None,
         ),
         copies=tuple(
             copy
             for copy in ask.copies
             if (copy.surface or ask.placement.destination.surface) in opaque
         ),
-        schedule=replace(ask.schedule, handed_to=()),
+        schedule=replace(ask.schedule, recipient_ids=()),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.
         outcome=replace(ask.outcome, message=None, ended_by=_person(ask.outcome.ended_by, opaque)),
         last_actor=None,
         updated_at=at,
-        opened=UNOPENED,
+        opening=UNOPENED,
         unreachable_accounts=0,
         asides=(),
         collection=replace(ask.collection, unread_by_agent=False),
-        tried_again=ask.tried_again
-        and replace(ask.tried_again, text=None, by=_person(ask.tried_again.by, opaque)),
+        retry_request=ask.retry_request
+        and replace(ask.retry_request, text=None, by=_person(ask.retry_request.by, opaque)),
         grant=ask.grant
         and replace(
             ask.grant,

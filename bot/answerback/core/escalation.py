@@ -73,7 +73,7 @@ def skip_escalation(ask: Ask, at: float, why: str) -> Change | None:
 def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
     """Send an ask that its owner could not be shown to their next account; None: there is none, or it was shown."""
     others = ask.request.other_accounts[ask.unreachable_accounts :]
-    if ask.placement.seen or not others:
+    if ask.placement.was_visible or not others:
         return None
     account = others[0]
     sent = replace(
@@ -109,7 +109,7 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
     """
     before, place = before or ask, ask.placement
     first_seen = place.first_seen
-    if first_seen is None and place.seen:
+    if first_seen is None and place.was_visible:
         first_seen = ask.created_at if place.seen_since is None else place.seen_since
     left = None
     if place.message:
@@ -129,15 +129,15 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
             handed_over=place.handed_over,
             stand_ins=place.stand_ins,
             first_seen=first_seen,
-            left=left,
-            before=PlaceBefore(
-                placement=replace(before.placement, shown_revision=0, before=None),
+            old_message=left,
+            place_before=PlaceBefore(
+                placement=replace(before.placement, shown_revision=0, place_before=None),
                 revision=before.revision,
-                opened=before.opened,
+                opening=before.opening,
                 by=by,
             ),
         ),
-        opened=UNOPENED,
+        opening=UNOPENED,
     )
 
 
@@ -146,13 +146,15 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
 
     Who handed it over is told at once, as by a reminder. An escalation is not repeated.
     """
-    before = ask.placement.before
+    before = ask.placement.place_before
     assert before is not None, f"{ask.id} is not being moved"
     back = replace(_put_back(ask, before), revision=ask.revision + 1, updated_at=at)
     if before.by is not None and ask.open:
         giver = (before.placement.destination.user or before.by.user_id,)
         restarted = restart_reminders(ask, at)
-        back = replace(back, schedule=replace(restarted, handed_to=giver, returned=True))
+        back = replace(
+            back, schedule=replace(restarted, recipient_ids=giver, hand_over_failed=True)
+        )
     return Change(back, (_return_entry(ask, at, why),))
 
 
@@ -161,28 +163,28 @@ def return_to_act(ask: Ask, at: float) -> Change:
 
     Their action makes the next revision. A message that was just being posted at the new place becomes a note.
     """
-    before = ask.placement.before
+    before = ask.placement.place_before
     assert before is not None, f"{ask.id} is not being moved"
     back, there = _put_back(ask, before), ask.placement
     if there.message is not None:
         left = AbandonedMessage(
             destination=there.destination, message=there.message, thread=there.thread
         )
-        back = replace(back, placement=replace(back.placement, left=left))
+        back = replace(back, placement=replace(back.placement, old_message=left))
     why = "somebody acted where it was before it was shown there"
     return Change(back, (_return_entry(ask, at, why),))
 
 
 def as_still_open(ask: Ask) -> Ask | None:
     """Return an ask as people still see it where it was, while it is being moved; None: it is not."""
-    before = ask.placement.before
+    before = ask.placement.place_before
     if before is None or not ask.open:
         return None
     return replace(_put_back(ask, before), revision=before.revision)
 
 
 def _put_back(ask: Ask, before: PlaceBefore) -> Ask:
-    return replace(ask, placement=before.placement, opened=before.opened)
+    return replace(ask, placement=before.placement, opening=before.opening)
 
 
 def _return_entry(ask: Ask, at: float, why: str) -> RecordEntry:
@@ -210,7 +212,7 @@ def _recipients(destination: Destination) -> tuple[str, ...]:
 
 def as_left_behind(ask: Ask) -> Ask:
     """Return an ask that has moved as people see it where it was before."""
-    left = ask.placement.left
+    left = ask.placement.old_message
     assert left is not None, f"{ask.id} has not moved"
     place = replace(
         ask.placement,
@@ -225,14 +227,14 @@ def as_left_behind(ask: Ask) -> Ask:
 def is_left_behind(ask: Ask) -> bool:
     """Return True for an ask as people see it where it was before."""
     return (
-        ask.placement.left is not None
-        and ask.placement.left.destination == ask.placement.destination
+        ask.placement.old_message is not None
+        and ask.placement.old_message.destination == ask.placement.destination
     )
 
 
 def may_have_been_left_open(ask: Ask, at: float) -> bool:
     """Return True if people may have seen the ask as open where it was before, at a time of the platform's clock."""
-    left = ask.placement.left
+    left = ask.placement.old_message
     if left is None or (left.since is not None and at <= left.since):
         return False
     return left.until is None or at <= left.until

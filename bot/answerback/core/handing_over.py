@@ -63,8 +63,8 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
     """
     if ask.is_copy and ask.placement.destination.user is not None:
         return (ask.placement.destination.user,)
-    if ask.schedule.handed_to and number == ask.schedule.reminders_done_before:
-        return ask.schedule.handed_to
+    if ask.schedule.recipient_ids and number == ask.schedule.reminders_done_before:
+        return ask.schedule.recipient_ids
     done = ask.walk.decided_by if ask.confirming else ()
     ids = {each.user_id for each in done if each.surface == ask.placement.destination.surface}
     return tuple(each for each in ask.waits_for if each not in ids)
@@ -103,8 +103,8 @@ def apply_hand_over(
         last_action_revision=ask.revision + 1,
         schedule=replace(
             restart_reminders(ask, at),
-            handed_to=() if place.user else to,  # a direct message is its own notification
-            returned=False,
+            recipient_ids=() if place.user else to,  # a direct message is its own notification
+            hand_over_failed=False,
         ),
     )
     if place.user:

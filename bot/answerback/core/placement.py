@@ -86,15 +86,15 @@ class Placement(StrictDataclass):
     thread: Thread | None = None
     shown_revision: int = 0
     """The revision that the live message shows."""
-    seen: bool = False
+    was_visible: bool = False
     """True once people could see the live message here."""
     seen_since: float | None = None
     """Since when they could, by the platform's clock; None: that is unknown."""
     first_seen: float | None = None
     """Since when they could at an earlier place."""
-    left: AbandonedMessage | None = None
+    old_message: AbandonedMessage | None = None
     """The message at the previous place."""
-    before: PlaceBefore | None = None
+    place_before: PlaceBefore | None = None
     """Where the ask returns to if it cannot be shown here; None: people have seen it here."""
 
 
@@ -106,6 +106,6 @@ class PlaceBefore(StrictDataclass):
     """The place of before, with the people who could act there."""
     revision: int = 0
     """The revision that its message there shows."""
-    opened: QuestionOpening = UNOPENED
+    opening: QuestionOpening = UNOPENED
     by: Person | None = None
     """Who handed it over; None: it was escalated."""

@@ -19,10 +19,10 @@ class Schedule(StrictDataclass):
     reminders_done_before: int = 0
     reminders_restarted_at: float = 0.0
     """The number of reminders before the current series, and when that series began, in seconds from creation."""
-    handed_to: tuple[str, ...] = ()
+    recipient_ids: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
-    returned: bool = False
-    """True if nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
+    hand_over_failed: bool = False
+    """True if nobody could be reached where it was handed over to: ``recipient_ids`` then has it back."""
     escalated: bool = False
-    inquiring: bool = False
+    awaits_inquiry: bool = False
     """True if the inquiry backend, not a surface, is to answer the open question."""

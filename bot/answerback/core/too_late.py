@@ -40,7 +40,7 @@ def can_try_again(ask: Ask, at: float | None = None) -> bool:
     if at is not None and ask.outcome is not None and at - ask.outcome.at > _SECONDS:
         return False
     gave_up = ask.outcome is not None and ask.outcome.gave_up is not None
-    return gave_up and ask.tried_again is None and ask.erased_at is None
+    return gave_up and ask.retry_request is None and ask.erased_at is None
 
 
 def apply_try_again(ask: Ask, action: TryAgain, *, at: float, by: Person) -> Change | Refused:
@@ -48,12 +48,12 @@ def apply_try_again(ask: Ask, action: TryAgain, *, at: float, by: Person) -> Cha
     if (problem := _problem(ask, action, at)) is not None:
         return Refused((problem,))
     text = action.text or None
-    retried = replace(ask, tried_again=TriedAgain(at=at, by=by, text=text))
+    retried = replace(ask, retry_request=TriedAgain(at=at, by=by, text=text))
     return Change(retried, (RecordEntry(at=at, kind="note", by=by, body={"try_again": text}),))
 
 
 def _problem(ask: Ask, action: TryAgain, at: float) -> Problem | None:
-    if ask.tried_again is not None:
+    if ask.retry_request is not None:
         return refusals.TRIED_AGAIN.problem()
     if ask.outcome is None or not can_try_again(ask):
         return refusals.NOTHING_TO_TRY_AGAIN.problem()

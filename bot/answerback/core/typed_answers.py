@@ -54,7 +54,7 @@ def check_not_too_early(
         at: when the text was typed; None if the platform does not report it.
         since: since when the question is visible, if that is known but not stored.
     """
-    since = since if ask.opened.shown is None else ask.opened.shown
+    since = since if ask.opening.shown is None else ask.opening.shown
     summary = labels.confirm_title if ask.confirming else labels.review_title
     question = (ask.question.text if ask.question else summary)[:_QUESTION_CHARS]
     if since is None and ask.placement.shown_revision < ask.revision:
@@ -73,9 +73,9 @@ def may_have_looked_open(ask: Ask, at: float) -> bool:
         return False
     if ask.open or ask.placement.shown_revision < ask.revision:
         return True
-    if ask.opened.shown is None:
+    if ask.opening.shown is None:
         return at <= ask.updated_at + _UNKNOWN_SECONDS
-    return at <= ask.opened.shown
+    return at <= ask.opening.shown
 
 
 def accepts_free_text(ask: Ask) -> bool:

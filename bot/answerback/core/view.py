@@ -180,13 +180,13 @@ class View(NamedTuple):
     """One line that says what would happen, or asks the first question; empty after an erasure."""
     erased: bool = False
     """True if the content has been erased; then only that fact is shown."""
-    tried_again: TriedAgain | None = None
+    retry_request: TriedAgain | None = None
     """Who told the agent to try again what nobody had allowed in time."""
     can_try_again: bool = False
     """True if people can still tell the agent to try again."""
     unread_by_agent: bool = False
     """True if its agent has yet to get the outcome, or what it was told since."""
-    collected_at: float | None = None
+    read_by_agent_at: float | None = None
     """When its agent got that."""
     asked_at: float = 0.0
     """When it was asked, counted in time that has passed, in seconds since the epoch."""
@@ -267,7 +267,7 @@ def _view_of(ask: Ask, labels: Labels) -> View:
         lines=_lines(ask, question, labels),
         controls=controls_of(ask),
         outcome=_outcome(ask),
-        reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
+        reply=ask.retry_request.text if ask.retry_request else ask.walk.reply,
         reply_needs_text=form.reply_needs_text,
         agent_left=ask.attendance.agent_left,
         reviewed=(reviewed := walker.has_review(form)),
@@ -279,10 +279,10 @@ def _view_of(ask: Ask, labels: Labels) -> View:
         plan=any(each.plan for each in form.questions),
         headline=headline_of(form) if not ask.request.editable else _headline_now(ask),
         erased=ask.erased_at is not None,
-        tried_again=ask.tried_again,
+        retry_request=ask.retry_request,
         can_try_again=ask.outcome is not None and can_try_again(ask),
         unread_by_agent=ask.collection.unread_by_agent,
-        collected_at=ask.collection.collected_at,
+        read_by_agent_at=ask.collection.read_by_agent_at,
         asked_at=ask.created_at - ask.schedule.clock_set_back,
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
         sent=_sent_call(ask),

@@ -32,13 +32,15 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     thread = shown.thread if shown.thread != Thread() else None
     place = latest.placement
     if place.destination != of.placement.destination:
-        left, before = place.left, place.before
+        left, before = place.old_message, place.place_before
         if before is not None and before.placement.destination == of.placement.destination:
             there = replace(
                 before.placement,
                 message=dict(shown.message) or None,
                 thread=thread,
-                seen=before.placement.seen or shown.seen or shown.revision == of.revision,
+                was_visible=before.placement.was_visible
+                or shown.seen
+                or shown.revision == of.revision,
             )
             before = replace(before, placement=there)
         left = AbandonedMessage(
@@ -47,29 +49,29 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
             thread=thread,
             since=shown.at if left is None else left.since,
         )
-        return replace(latest, placement=replace(place, before=before, left=left))
+        return replace(latest, placement=replace(place, place_before=before, old_message=left))
     if shown.revision < place.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = latest.rendered_state[1:] != of.rendered_state[1:]
     is_outdated = latest.may_have_copies and bool(outdated_copies(latest))
     needs_update = latest.to_retire is not None or changed or is_outdated
-    opened = latest.opened
+    opened = latest.opening
     if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
         opened = replace(opened, shown=shown.at)
     is_here = shown.seen or shown.revision == of.revision
-    seen = place.seen or (is_here and bool(shown.message))
+    seen = place.was_visible or (is_here and bool(shown.message))
     reference = dict(shown.message) or None
     place = replace(
         place,
         shown_revision=min(shown.revision, latest.revision - needs_update),
-        seen=seen,
-        seen_since=shown.at if seen and not place.seen else place.seen_since,
-        before=None if is_here else place.before,
+        was_visible=seen,
+        seen_since=shown.at if seen and not place.was_visible else place.seen_since,
+        place_before=None if is_here else place.place_before,
         # Reuse the same objects if an edit changed nothing in them: a store writes only new objects.
         message=place.message if reference == place.message else reference,
         thread=place.thread if thread == place.thread else thread,
     )
-    return replace(latest, placement=place, opened=opened)
+    return replace(latest, placement=place, opening=opened)
 
 
 def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[None]:
@@ -77,10 +79,10 @@ def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[N
 
     Nothing is noted if that message has been shown once more in the meantime.
     """
-    left = latest.placement.left if latest else None
-    if latest is None or left is None or left != retired.placement.left:
+    left = latest.placement.old_message if latest else None
+    if latest is None or left is None or left != retired.placement.old_message:
         return Decision(None, None)
-    place = replace(latest.placement, left=replace(left, until=until))
+    place = replace(latest.placement, old_message=replace(left, until=until))
     return Decision(Write(replace(latest, placement=place)), None)
 
 
@@ -88,7 +90,7 @@ def mark_outdated(ask: Ask) -> Ask:
     """Return the ask marked for showing again, because its live message does not show what was noted."""
     shown = min(ask.placement.shown_revision, ask.revision - 1)
     place = replace(ask.placement, shown_revision=shown)
-    return replace(ask, placement=place, missed=ask.missed + 1)
+    return replace(ask, placement=place, mismatches=ask.mismatches + 1)
 
 
 def keep_intervals(ask: Ask, set_back: float) -> Ask:

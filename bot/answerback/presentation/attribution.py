@@ -124,15 +124,15 @@ def collected_line(
     Args:
         due: whether it should have it by now; by default, if it was not waiting for it.
     """
-    was_notified = view.tried_again is not None or _ended_with(view, Status.TURN_ENDED)
+    was_notified = view.retry_request is not None or _ended_with(view, Status.TURN_ENDED)
     if view.erased or not (was_notified or _ended_with(view, Status.ANSWERED, Status.CANCELLED)):
         return ""
-    if view.outcome is None or view.collected_at is None:
+    if view.outcome is None or view.read_by_agent_at is None:
         late = view.unread_by_agent and (view.agent_left if due is None else due)
         return _fill(labels.not_collected, marks) if late else ""
-    took = view.collected_at - view.outcome.at
+    took = view.read_by_agent_at - view.outcome.at
     when = (
-        _fill(labels.at_time, marks, time=marks.clock(view.collected_at))
+        _fill(labels.at_time, marks, time=marks.clock(view.read_by_agent_at))
         if took < _SAME_DAY
         else _fill(labels.waited, marks, time=marks.text(duration(took, labels)))
     )

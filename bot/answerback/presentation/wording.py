@@ -109,8 +109,8 @@ def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], st
     """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them
     or could not be."""
     recipient, label = reminder_recipients(ask, number), labels.reminder
-    if recipient and recipient is ask.schedule.handed_to:
-        label = labels.handed_back if ask.schedule.returned else labels.handed_over
+    if recipient and recipient is ask.schedule.recipient_ids:
+        label = labels.handed_back if ask.schedule.hand_over_failed else labels.handed_over
     elif ask.confirming:
         label = labels.confirm_reminder
     return recipient, sentence(label, asker_label(ask), labels)
@@ -203,7 +203,7 @@ def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> 
     said = [_ending_with_person(view, labels, marks)]
     if view.erased:
         return said[0]
-    if view.tried_again and (teller := view.tried_again.by):
+    if view.retry_request and (teller := view.retry_request.by):
         said.append(fill(labels.told_to_try_again, marks.text, name=marks.person(teller)))
     if view.grant:
         said += _grant_lines(view.grant, labels, marks)

@@ -105,14 +105,14 @@ class ChangeCommitter:
         )
         if reachable and not self.rules.tools:
             return change  # the configuration has no rules: people are asked
-        while (question := ask.question) is not None and not ask.schedule.inquiring:
+        while (question := ask.question) is not None and not ask.schedule.awaits_inquiry:
             routed = question_routing.route(
                 ask, question, self.rules, surface=reachable, inquiry=self.has_inquiry
             )
             if isinstance(routed, question_routing.AskPerson):
                 break
             if isinstance(routed, question_routing.Inquire):
-                ask = replace(ask, schedule=replace(ask.schedule, inquiring=True))
+                ask = replace(ask, schedule=replace(ask.schedule, awaits_inquiry=True))
                 break
             if isinstance(routed, question_routing.Fail):
                 following = asks.end_ask(
@@ -146,7 +146,7 @@ class ChangeCommitter:
         extensions."""
         ask = change.ask
         surface = self.surfaces.get(ask.placement.destination.surface)
-        if surface is None or not surface.live or ask.schedule.inquiring:
+        if surface is None or not surface.live or ask.schedule.awaits_inquiry:
             ask = replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))
         change = change._replace(ask=ask)
         added = NO_ROWS
@@ -162,7 +162,7 @@ class ChangeCommitter:
         if owed := owed and not isinstance(change.grant, GrantEnd):
             ask = replace(
                 ask,
-                collection=replace(ask.collection, unread_by_agent=True, collected_at=None),
+                collection=replace(ask.collection, unread_by_agent=True, read_by_agent_at=None),
             )
         return Write(
             ask,

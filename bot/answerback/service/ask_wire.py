@@ -229,9 +229,9 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,
-        "tried_again": tried_again_body(ask.tried_again),
-        "collected_at": iso(ask.collection.collected_at)
-        if ask.collection.collected_at is not None
+        "tried_again": tried_again_body(ask.retry_request),
+        "collected_at": iso(ask.collection.read_by_agent_at)
+        if ask.collection.read_by_agent_at is not None
         else None,
         "grant": grant_note_body(ask.grant),
         "tool_call_id": ask.request.tool_call_id,

@@ -115,7 +115,7 @@ class Grants:
     async def _answer(self, write: Write) -> Write | None:
         """Return a new ask answered by the first grant that covers it; None if there is none, or nobody is asked."""
         ask = write.ask
-        if ask.request.grants is None or not ask.open or ask.schedule.inquiring:
+        if ask.request.grants is None or not ask.open or ask.schedule.awaits_inquiry:
             return None
         since = await self._check_clock()
         scopes = [each.scope for each in ask.request.grants.matches]

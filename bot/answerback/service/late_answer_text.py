@@ -25,8 +25,8 @@ _MAX_QUESTION_CHARS: Final = 200
 
 def describe_late_answer(ask: Ask) -> str:
     """Say what a person answered, and to which question, or that no person did; or what they want tried again."""
-    if ask.tried_again is not None:
-        return describe_retry(headline_of(ask.form), ask.tried_again.text)
+    if ask.retry_request is not None:
+        return describe_retry(headline_of(ask.form), ask.retry_request.text)
     if (note := owed_note(ask)) is not None:
         return describe_note(headline_of(ask.form), note)
     ask = without_unconfirmed(ask)

@@ -209,7 +209,7 @@ def _note_collected(
     shown = ask.placement.shown_revision if ask.placement.message is None else ask.revision - 1
     recorded = replace(
         ask,
-        collection=replace(ask.collection, unread_by_agent=at is None, collected_at=at),
+        collection=replace(ask.collection, unread_by_agent=at is None, read_by_agent_at=at),
         placement=replace(ask.placement, shown_revision=shown),
     )
     write = Write(recorded, seen=state)

@@ -132,20 +132,20 @@ class ShownAsks:
         at = self.clock.now()
 
         def decide(ask: Ask | None) -> Decision[Ask | None]:
-            if ask is None or ask.placement.seen or not ask.open:
+            if ask is None or ask.placement.was_visible or not ask.open:
                 return Decision(None, None)
             return Decision(
                 Write(
                     replace(
                         ask,
-                        placement=replace(ask.placement, seen=True, seen_since=at),
+                        placement=replace(ask.placement, was_visible=True, seen_since=at),
                     )
                 ),
                 ask,
             )
 
         for each in asks:
-            if each.open and not each.placement.seen:
+            if each.open and not each.placement.was_visible:
                 ask, _ = await self.store.asks.change(each.id, decide)
                 if ask is not None and ask.placement.first_seen is None:
                     self.hooks.shown(ask, at - ask.created_at + ask.schedule.clock_set_back)
@@ -169,7 +169,7 @@ def decide_outdated(ask: Ask | None) -> Decision[None]:
 
 def decide_returned(ask: Ask | None) -> Decision[None]:
     """Decide that an ask which ended before it was shown at its new place is shown where it was."""
-    if ask is None or ask.open or ask.placement.before is None:
+    if ask is None or ask.open or ask.placement.place_before is None:
         return Decision(None, None)
     change = undo_move(ask, ask.updated_at, "it ended before it was shown there")
     return Decision(Write(change.ask, change.entries), None)

@@ -43,7 +43,7 @@ def is_where_asked(ask: Ask, place: str | None) -> bool:
 def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
     """Return True if a person may have acted on the old message of an ask that is being moved."""
     ask = rejected.ask
-    if ask is None or not ask.open or ask.placement.before is None:
+    if ask is None or not ask.open or ask.placement.place_before is None:
         return False
     if rejected.why not in {RejectReason.NOT_ALLOWED, RejectReason.STALE, RejectReason.NOT_FOUND}:
         return False
@@ -52,7 +52,7 @@ def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
 
 def is_unchanged_since(revision: int, ask: Ask) -> bool:
     """Return True if a revision is that of an ask, or the one before it if the ask has only begun to move since."""
-    before = ask.placement.before
+    before = ask.placement.place_before
     is_before = before is not None and revision == before.revision == ask.revision - 1
     return is_before or revision == ask.revision
 

@@ -192,7 +192,7 @@ class Service(AskActions, ShownAsks):
         """Answer the open question with the inquiry backend's answer; an invalid answer fails the ask."""
 
         def decide(ask: Ask, at: float) -> Change | None:
-            if not ask.schedule.inquiring:
+            if not ask.schedule.awaits_inquiry:
                 return None
             change = asks.apply_action(
                 ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY
@@ -225,7 +225,7 @@ class Service(AskActions, ShownAsks):
         def decide(latest: Ask, at: float) -> Change | None:
             if latest.placement.destination != ask.placement.destination:
                 return None  # it has moved meanwhile: people are asked elsewhere
-            if latest.placement.before is not None:
+            if latest.placement.place_before is not None:
                 return undo_move(latest, at, why)
             if (elsewhere := try_other_account(latest, at, why)) is not None:
                 return elsewhere
@@ -240,7 +240,7 @@ class Service(AskActions, ShownAsks):
             extra["action"] = "account_refused"
             message = "An ask is sent to another account of the agent's owner: %s"
             logger.warning(message, why, extra=extra)
-        elif ask.placement.before is not None:
+        elif ask.placement.place_before is not None:
             extra["action"] = "move_undone"
             logger.error("An ask could not be moved and stays where it was: %s", why, extra=extra)
 

@@ -251,7 +251,7 @@ class MessageSync:
         return Retry(again) if again else shown
 
     async def _show_where_it_is(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
-        if ask.placement.before is not None:
+        if ask.placement.place_before is not None:
             return await self._settle_move(ask, surface, since)
         if ask.to_retire is None:
             return await self._update_current_message(ask, surface, since)
@@ -280,7 +280,7 @@ class MessageSync:
         shown = await self._update_current_message(ask, surface, since)
         # Read again, because showing it has told the store whether people can see it at the new place.
         latest = await self.service.store.asks.get(ask.id)
-        if latest is None or latest.placement.before is not None or latest.to_retire is None:
+        if latest is None or latest.placement.place_before is not None or latest.to_retire is None:
             return shown
         with suppress(RateLimitedError):  # the next attempt waits for it
             await self._retire(latest, latest.to_retire, since)
@@ -292,7 +292,7 @@ class MessageSync:
         """Update the message where the ask is now; None: that was no longer necessary."""
         if not _is_outdated(ask, surface):
             return None
-        if ask.placement.message is None and (not ask.is_to_post or ask.schedule.inquiring):
+        if ask.placement.message is None and (not ask.is_to_post or ask.schedule.awaits_inquiry):
             # Nobody has ever seen it, and nobody has to.
             shown = Shown(ask.revision, {}, ask.placement.thread or Thread())
             await self.service.store.asks.save_shown(ask.id, shown, ask)
@@ -300,11 +300,13 @@ class MessageSync:
         return await self._show(ask, surface, since)
 
     async def _show(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
-        bucket = place_key(ask.placement.destination) + (" edits" if ask.placement.seen else "")
+        bucket = place_key(ask.placement.destination) + (
+            " edits" if ask.placement.was_visible else ""
+        )
         if (wait := await self.service.store.rate_limits.get_retry_after(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform accepts nothing now", retry_after=wait)
 
-        seen = ask.placement.seen
+        seen = ask.placement.was_visible
 
         async def save(shown: Shown) -> None:
             nonlocal seen
@@ -353,8 +355,8 @@ class MessageSync:
         latest = await self.service.store.asks.save_shown(ask.id, shown, ask)
         if (
             latest is not None
-            and latest.placement.seen
-            and not ask.placement.seen
+            and latest.placement.was_visible
+            and not ask.placement.was_visible
             and ask.placement.first_seen is None
         ):
             self.service.hooks.shown(
@@ -383,7 +385,7 @@ class MessageSync:
         A place that is gone concerns every ask in it: each is shown again, and so finds out.
         """
         self._count(surface, "gone")
-        if ask.placement.seen and ask.open and ask.id not in self._doubted:
+        if ask.placement.was_visible and ask.open and ask.id not in self._doubted:
             self._doubted.add(ask.id)
             return Retry(self.pace.second_look, firm=True)
         self._doubted.discard(ask.id)
@@ -391,7 +393,7 @@ class MessageSync:
         channel = (
             ask.placement.thread and ask.placement.thread.channel
         ) or ask.placement.destination.channel
-        if ask.placement.seen and channel is not None:
+        if ask.placement.was_visible and channel is not None:
             async for other in self.service.each_open(surface.name, channel):
                 if other.id not in self._queues:
                     await self.service.show_again(other.id, deleted=True)

@@ -295,9 +295,9 @@ class Scheduler:
         task.add_done_callback(finished)
 
     async def _do_slow_work(self, ask: Ask, until: float) -> None:
-        extra = {"action": "inquire" if ask.schedule.inquiring else "remind", "ask_id": ask.id}
+        extra = {"action": "inquire" if ask.schedule.awaits_inquiry else "remind", "ask_id": ask.id}
         try:
-            if ask.schedule.inquiring:
+            if ask.schedule.awaits_inquiry:
                 await self._ask_backend(ask)
             else:
                 await self._remind_while_claimed(ask.id, until)
@@ -368,9 +368,9 @@ class Scheduler:
 
 def _slow_work_of(ask: Ask) -> Work:
     """The work that depends on others: the inquiry backend, or the platform that reminds people."""
-    return Work.INQUIRY if ask.schedule.inquiring else Work.REMINDER
+    return Work.INQUIRY if ask.schedule.awaits_inquiry else Work.REMINDER
 
 
 def _escalates_at(ask: Ask) -> float | None:
     """Return when an ask escalates; None: never, or not while no person has to answer it."""
-    return None if ask.schedule.inquiring else ask.escalates_at
+    return None if ask.schedule.awaits_inquiry else ask.escalates_at

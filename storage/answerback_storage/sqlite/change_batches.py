@@ -244,7 +244,7 @@ class Batch:
             if write.grant is not None:
                 asks.store_grant(db, write.grant)
         if write.seen is not None:
-            self._newly_seen.append((new.id, int(write.seen), new.collection.collected_at))
+            self._newly_seen.append((new.id, int(write.seen), new.collection.read_by_agent_at))
         self._asks[new.id] = new
         self._recent.update(new)
         delivery, digest = delivery_seen

@@ -160,13 +160,13 @@ def test_unknown_ids_are_counted_and_names_are_inert() -> None:
         ({}, ""),
         ({"unread_by_agent": True}, ""),
         ({"unread_by_agent": True, "agent_left": True}, "the agent has not read this yet"),
-        ({"collected_at": 100.0}, "Codex got this answer at 00:01 UTC"),
-        ({"collected_at": 50_000.0}, "Codex got this answer after 13 h"),
-        ({"collected_at": 100.0, "host": DEFAULT_ASKER}, "The assistant got this answer at 00:01 UTC"),
-        ({"collected_at": 100.0, "status": Status.TURN_ENDED}, "Codex was told at 00:01 UTC"),
-        ({"collected_at": 100.0, "status": Status.EXPIRED}, ""),
-        ({"collected_at": 100.0, "status": Status.EXPIRED, "tried": True}, "Codex was told at 00:01 UTC"),
-        ({"collected_at": 100.0, "erased": True}, ""),
+        ({"read_by_agent_at": 100.0}, "Codex got this answer at 00:01 UTC"),
+        ({"read_by_agent_at": 50_000.0}, "Codex got this answer after 13 h"),
+        ({"read_by_agent_at": 100.0, "host": DEFAULT_ASKER}, "The assistant got this answer at 00:01 UTC"),
+        ({"read_by_agent_at": 100.0, "status": Status.TURN_ENDED}, "Codex was told at 00:01 UTC"),
+        ({"read_by_agent_at": 100.0, "status": Status.EXPIRED}, ""),
+        ({"read_by_agent_at": 100.0, "status": Status.EXPIRED, "tried": True}, "Codex was told at 00:01 UTC"),
+        ({"read_by_agent_at": 100.0, "erased": True}, ""),
     ],
 )  # fmt: skip
 def test_an_ended_ask_says_whether_its_agent_has_the_answer(
@@ -174,6 +174,11 @@ def test_an_ended_ask_says_whether_its_agent_has_the_answer(
 ) -> None:
     outcome = Outcome(status=Status(str(changes.pop("status", "answered"))), at=10.0)
     tried = TriedAgain(at=20.0, by=None) if changes.pop("tried", False) else None
-    fields: dict[str, Any] = {"host": "Codex", "outcome": outcome, "tried_again": tried, **changes}
+    fields: dict[str, Any] = {
+        "host": "Codex",
+        "outcome": outcome,
+        "retry_request": tried,
+        **changes,
+    }
     view = view_of(ask_of(Form(questions=QUESTIONS[:1])))._replace(**fields)
     assert attribution.collected_line(view, LABELS, MARKS) == said

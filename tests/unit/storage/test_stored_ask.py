@@ -9,10 +9,12 @@ import pytest
 from pydantic_core import from_json
 
 from answerback.core.asides import QuestionOpening
-from answerback.core.ask import Destination, Thread
+from answerback.core.ask import AbandonedMessage, Destination, Thread
 from answerback.core.escalation import as_still_open, undo_move
+from answerback.core.giving_up import TriedAgain
 from answerback.core.handing_over import apply_hand_over
 from answerback.core.person import Person
+from answerback.core.placement import PlaceBefore
 from answerback_storage import rows
 from answerback_storage.stored_ask import STORED_NAMES
 from answerback_testing.example_asks import new_ask, with_values
@@ -63,10 +65,21 @@ ASKED = new_ask(
     confirmers_elsewhere=("mail:gus",),
     message={"id": "m1"},
     thread=Thread(channel="C1", id="t1"),
-    seen=True,
+    was_visible=True,
     seen_since=1_001.0,
-    opened=QuestionOpening(shown=1_001.0),
+    opening=QuestionOpening(shown=1_001.0),
 )
+RENAMED_VALUES = {
+    **dict.fromkeys(("agent_left", "unread_by_agent", "was_visible"), True),
+    **dict.fromkeys(("hand_over_failed", "awaits_inquiry"), True),
+    "last_actor": ANN,
+    "opening": QuestionOpening(shown=1_001.0),
+    "old_message": AbandonedMessage(destination=Destination(surface="chat"), message={"id": "m0"}),
+    "place_before": PlaceBefore(placement=ASKED.placement, revision=1),
+    "recipient_ids": ("ann",),
+    "retry_request": TriedAgain(at=3.0, by=ANN, text="Once more."),
+}
+"""Values of renamed fields that are no numbers."""
 HANDED_OVER = apply_hand_over(ASKED, ("bob",), at=1_002.0, by=ANN, name="Bob").ask
 
 
@@ -91,7 +104,7 @@ def test_an_ask_that_an_earlier_version_moved_is_read_and_returns_to_where_it_wa
     returned = undo_move(ask, 1_003.0, "nobody is there").ask
     assert returned.placement == replace(ASKED.placement, shown_revision=0)
     assert as_still_open(ask) == replace(
-        HANDED_OVER, placement=ASKED.placement, revision=1, opened=ASKED.opened
+        HANDED_OVER, placement=ASKED.placement, revision=1, opening=ASKED.opening
     )
 
 
@@ -100,8 +113,7 @@ def test_an_ask_that_an_earlier_version_moved_is_read_and_returns_to_where_it_wa
 def test_a_renamed_field_keeps_the_name_that_it_was_first_stored_with(
     name: str, stored: str
 ) -> None:
-    values = {"last_actor": ANN, "agent_left": True, "unread_by_agent": True}
-    ask = with_values(new_ask(), **{name: values.get(name, 7)})
+    ask = with_values(new_ask(), **{name: RENAMED_VALUES.get(name, 7)})
     state = from_json(rows.dump_state(ask))
     assert stored in state
     assert name not in state

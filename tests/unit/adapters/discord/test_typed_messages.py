@@ -50,11 +50,11 @@ async def forget_message_id(up: Rig, ask: Ask) -> None:
                 latest.placement,
                 message=mark,
                 thread=None,
-                seen=False,
+                was_visible=False,
                 seen_since=None,
                 shown_revision=0,
             ),
-            opened=UNOPENED,
+            opening=UNOPENED,
         )
         return Decision(Write(before), None)
 

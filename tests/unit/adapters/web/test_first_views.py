@@ -55,9 +55,9 @@ async def test_only_what_nobody_has_seen_anywhere_counts(web_site: Site) -> None
     service = web_site.service
     service.hooks.shown.listen(lambda ask, _: shown.append(ask.id))
     ask = await web_site.ask(TEXT)
-    seen = with_values(new_ask(9, to=Destination(surface="chat")), seen=True)
+    seen = with_values(new_ask(9, to=Destination(surface="chat")), was_visible=True)
     moved = move(seen, ask.placement.destination)
     await service.store.asks.create(Write(moved), None)
     await service.note_seen([ask, ask, moved])  # as two people who open it at the same time
     assert shown == [ask.id]
-    assert (await web_site.stored(moved)).placement.seen
+    assert (await web_site.stored(moved)).placement.was_visible

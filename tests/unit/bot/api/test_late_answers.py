@@ -111,16 +111,17 @@ async def test_an_ask_says_when_its_agent_got_what_is_owed_to_it(api: Served) ->
         assert await ids(api) == [ask["id"]]
         recorded = await following.next_commit()
         assert recorded is not None
-        assert recorded.collection.collected_at is not None
+        assert recorded.collection.read_by_agent_at is not None
         read = (await api.get(f"/v1/asks/{ask['id']}"))[1]["collected_at"]
         assert (
-            abs(datetime.fromisoformat(read).timestamp() - recorded.collection.collected_at) < 0.001
+            abs(datetime.fromisoformat(read).timestamp() - recorded.collection.read_by_agent_at)
+            < 0.001
         )
         async with api.http.post(f"/v1/asks/{ask['id']}/undelivered") as response:
             assert response.status == 200
         recorded = await following.next_commit()
         assert recorded is not None
-        assert (recorded.collection.collected_at, recorded.collection.unread_by_agent) == (
+        assert (recorded.collection.read_by_agent_at, recorded.collection.unread_by_agent) == (
             None,
             True,
         )
@@ -426,14 +427,14 @@ async def test_an_ask_whose_outcome_got_lost_after_it_was_saved_says_that_nobody
     await tracker.save_seen()
     saved = await service.get(stored.id)
     assert saved is not None
-    assert (saved.collection.collected_at is None, saved.collection.unread_by_agent) == (
+    assert (saved.collection.read_by_agent_at is None, saved.collection.unread_by_agent) == (
         False,
         False,
     )
     await tracker.undo_seen()
     lost = await service.get(stored.id)
     assert lost is not None
-    assert (lost.collection.collected_at, lost.collection.unread_by_agent) == (None, True)
+    assert (lost.collection.read_by_agent_at, lost.collection.unread_by_agent) == (None, True)
 
 
 @pytest.mark.rule("LATE-4")

@@ -160,11 +160,11 @@ def test_an_end_is_counted_from_when_the_ask_was_first_seen() -> None:
 
 
 def test_an_ask_that_moves_twice_was_first_seen_at_its_first_place() -> None:
-    moved = move(new_ask(seen=True, seen_since=1_030.0), Destination(surface="chat"))
+    moved = move(new_ask(was_visible=True, seen_since=1_030.0), Destination(surface="chat"))
     again = move(
         replace(
             moved,
-            placement=replace(moved.placement, seen=True, seen_since=1_080.0),
+            placement=replace(moved.placement, was_visible=True, seen_since=1_080.0),
         ),
         Destination(surface="web"),
     )

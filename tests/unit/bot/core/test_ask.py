@@ -71,7 +71,7 @@ def test_an_answer_that_waits_for_confirmation_waits_for_those_who_may_confirm()
     [
         (new_ask(), None),
         (new_ask(expires_at=1_200.0), 1_200.0),
-        (new_ask(inquiring=True), 1_000.0),
+        (new_ask(awaits_inquiry=True), 1_000.0),
         (new_ask(wait_seconds=60.0), 1_060.0),
         (new_ask(wait_seconds=60.0, clock_set_back=10.0), 1_050.0),
         (new_ask(request={"remind_after": (30.0, 90.0)}), 1_030.0),
@@ -81,8 +81,11 @@ def test_an_answer_that_waits_for_confirmation_waits_for_those_who_may_confirm()
         (new_ask(request={"escalation": ELSEWHERE}), 1_050.0),
         (new_ask(request={"escalation": ELSEWHERE}, clock_set_back=10.0), 1_040.0),
         (new_ask(request={"escalation": ELSEWHERE}, escalated=True), None),
-        (new_ask(request={"escalation": ELSEWHERE}, left=LEFT), None),
-        (new_ask(request={"escalation": ELSEWHERE}, left=replace(LEFT, until=1_001.0)), 1_050.0),
+        (new_ask(request={"escalation": ELSEWHERE}, old_message=LEFT), None),
+        (
+            new_ask(request={"escalation": ELSEWHERE}, old_message=replace(LEFT, until=1_001.0)),
+            1_050.0,
+        ),
         (new_ask(request={"escalation": ELSEWHERE}, expires_at=1_049.0), 1_049.0),
     ],
 )

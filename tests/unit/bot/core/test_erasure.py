@@ -27,12 +27,14 @@ def erased(by: Person) -> Ask:
         confirmers_elsewhere=(f"{by.surface}:{by.user_id}",),
         copies=(ConfirmerCopy(user=by.user_id), ConfirmerCopy(user="ann@", surface="web")),
         unreachable_accounts=1,
-        handed_to=(by.user_id,),
+        recipient_ids=(by.user_id,),
         last_actor=by,
         outcome=Outcome(status=Status.ANSWERED, at=2.0, ended_by=by),
-        tried_again=TriedAgain(at=3.0, by=by, text="Once more."),
+        retry_request=TriedAgain(at=3.0, by=by, text="Once more."),
         grant=GrantNote(id="g", by=by, uses=3, until=9.0, revoked_at=4.0, revoked_by=by),
-        left=AbandonedMessage(destination=place, message={"id": "17.1"}, thread=None, since=1.0),
+        old_message=AbandonedMessage(
+            destination=place, message={"id": "17.1"}, thread=None, since=1.0
+        ),
     )
     return erase_ask(ask, 5.0, {"slack"})
 
@@ -49,11 +51,11 @@ def test_opaque_ids_stay_where_messages_are_edited_and_in_who_did_what() -> None
     ask = erased(SLACK)
     nameless = replace(SLACK, name=None)
     assert ask.placement.destination.user == "U1"
-    assert ask.placement.left is not None
-    assert ask.placement.left.destination.user == "U1"
+    assert ask.placement.old_message is not None
+    assert ask.placement.old_message.destination.user == "U1"
     assert ask.outcome is not None
     assert ask.outcome.ended_by == nameless
-    assert ask.tried_again == TriedAgain(at=3.0, by=nameless, text=None)
+    assert ask.retry_request == TriedAgain(at=3.0, by=nameless, text=None)
     assert ask.grant is not None
     assert (ask.grant.by, ask.grant.revoked_by) == (nameless, nameless)
     assert ask.copies == (ConfirmerCopy(user="U1"),)
@@ -61,7 +63,7 @@ def test_opaque_ids_stay_where_messages_are_edited_and_in_who_did_what() -> None
     assert (
         ask.placement.responders,
         ask.placement.confirmers,
-        ask.schedule.handed_to,
+        ask.schedule.recipient_ids,
         ask.last_actor,
     ) == (
         (),

@@ -50,8 +50,8 @@ def test_an_open_ask_and_an_erased_one_have_nothing_to_try_again(at: float | Non
 def test_it_is_told_once() -> None:
     once = tell(GIVEN_UP, 2_001.0, "On staging.")
     assert isinstance(once, Ask)
-    assert once.tried_again is not None
-    assert (once.tried_again.by, once.tried_again.text) == (ANN, "On staging.")
+    assert once.retry_request is not None
+    assert (once.retry_request.by, once.retry_request.text) == (ANN, "On staging.")
     assert not too_late.can_try_again(once)
     assert tell(once, 2_002.0) == "tried_again"
 
@@ -65,8 +65,8 @@ def test_a_text_that_cannot_be_taken_is_refused(text: str, code: str) -> None:
 def test_without_a_text_none_is_kept(text: str | None) -> None:
     done = tell(GIVEN_UP, 2_001.0, text)
     assert isinstance(done, Ask)
-    assert done.tried_again is not None
-    assert done.tried_again.text is None
+    assert done.retry_request is not None
+    assert done.retry_request.text is None
 
 
 @pytest.mark.rule("LATE-10")

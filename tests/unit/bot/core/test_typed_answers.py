@@ -269,7 +269,7 @@ def test_typed_text_counts_once_its_question_was_visible(
         single("text"),
         revision=2,
         shown_revision=2 if is_current else 1,
-        opened=QuestionOpening(shown=shown),
+        opening=QuestionOpening(shown=shown),
     )
     found = check_not_too_early(ask, at, LABELS, since=since)
     assert (expected in found.sentence) if found and expected else (found, expected) == (None, None)
@@ -294,7 +294,7 @@ ENDED = end_ask(POSTED, Status.WITHDRAWN, at=1_000.0, reason=Reason.WITHDRAWN).a
             replace(
                 ENDED,
                 placement=replace(ENDED.placement, shown_revision=2),
-                opened=QuestionOpening(shown=20.0),
+                opening=QuestionOpening(shown=20.0),
             ),
             20.0,
             True,
@@ -303,7 +303,7 @@ ENDED = end_ask(POSTED, Status.WITHDRAWN, at=1_000.0, reason=Reason.WITHDRAWN).a
             replace(
                 ENDED,
                 placement=replace(ENDED.placement, shown_revision=2),
-                opened=QuestionOpening(shown=20.0),
+                opening=QuestionOpening(shown=20.0),
             ),
             20.1,
             False,

@@ -208,7 +208,7 @@ async def test_trying_again_is_stored_after_a_response_that_reports_the_outcome(
     trying = asyncio.create_task(service.act(ask.id, TryAgain(), actor()))
     await asyncio.sleep(0)
     assert isinstance(await service.act(other.id, Answer(value="allow"), actor()), Acted)
-    assert (await now(service, ask)).tried_again is None, "a later change is stored by now"
+    assert (await now(service, ask)).retry_request is None, "a later change is stored by now"
     service.late_answer_tracker.release(ask.id, response)
     assert isinstance(await trying, Acted)
 

@@ -89,7 +89,9 @@ async def test_every_kind_of_ending_sends_one_signed_webhook(
     assert verified.ask.json == ask_json(ended) | {"collected_at": None}, (
         "as it was when it was sent"
     )
-    assert ended.collection.collected_at == (None if event == "ask.withdrawn" else box.clock.now())
+    assert ended.collection.read_by_agent_at == (
+        None if event == "ask.withdrawn" else box.clock.now()
+    )
     assert received.headers["content-type"] == "application/json"
     assert stored.state is DeliveryState.DELIVERED
     assert len(receiver.received) == 1
@@ -113,7 +115,7 @@ async def test_the_webhook_of_an_earlier_event_does_not_bring_the_outcome(
     assert states == ["pending", "delivered", "dead"], "asked back, twice, and then answered"
     late = await box.service.late_answer_tracker.list_unseen(None, None, None, 10)
     assert [each.ask.id for each in late] == [ask.id]
-    assert late[0].ask.collection.collected_at is None
+    assert late[0].ask.collection.read_by_agent_at is None
 
 
 @pytest.mark.rule("WEBHOOK-2")

@@ -109,7 +109,7 @@ async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) ->
         assert reminder_recipients(given, given.schedule.reminders_done_before) == ("U2",)
         back = await service.act(ask.id, Back(), actor("U3"))
         assert isinstance(back, Acted)
-        assert (back.ask.schedule.handed_to, back.ask.placement.responders) == (
+        assert (back.ask.schedule.recipient_ids, back.ask.placement.responders) == (
             (),
             ("U1", "U2", "U3"),
         )
@@ -256,9 +256,9 @@ async def test_an_erased_ask_names_nobody_to_whom_it_was_handed_over(parts: Part
     done = await service.act(ask.id, Answer(value=True), actor("U2"))
     assert isinstance(done, Acted)
     erased = erase_ask(
-        replace(done.ask, schedule=replace(done.ask.schedule, handed_to=("U2",))), 5.0, []
+        replace(done.ask, schedule=replace(done.ask.schedule, recipient_ids=("U2",))), 5.0, []
     )
-    assert (erased.schedule.handed_to, erased.placement.responders, erased.request.ceiling) == (
+    assert (erased.schedule.recipient_ids, erased.placement.responders, erased.request.ceiling) == (
         (),
         (),
         None,

@@ -111,10 +111,10 @@ def being_moved(revision: int, old_message_shows: int) -> Ask:
         destination=CHAT,
         message={"channel": "C1"},
         responders=("ann",),
-        seen=True,
+        was_visible=True,
     )
     place = PlaceBefore(placement=there, revision=old_message_shows)
-    return asked(before=place, revision=revision)
+    return asked(place_before=place, revision=revision)
 
 
 @pytest.mark.rule("ACT-2")
@@ -135,7 +135,7 @@ def test_a_message_where_an_ask_was_counts_only_if_nothing_has_happened_but_the_
 ) -> None:
     assert may_act.is_unchanged_since(revision, ask) is is_unchanged
     refused = Rejected(RejectReason.STALE, ask)
-    is_moved = ask.placement.before is not None
+    is_moved = ask.placement.place_before is not None
     intent = Intent(ask.id, None, revision=revision)
     assert may_act.is_perhaps_at_old_place(refused, intent) is (is_unchanged and is_moved)
 
@@ -149,7 +149,9 @@ def test_only_what_the_move_may_have_caused_is_looked_at_again(why: RejectReason
     ended = end_ask(moving, Status.EXPIRED, at=2.0, reason=Reason.EXPIRED).ask
     for ask in (
         None,
-        replace(ended, placement=replace(ended.placement, before=moving.placement.before)),
+        replace(
+            ended, placement=replace(ended.placement, place_before=moving.placement.place_before)
+        ),
         asked(revision=5),
     ):
         assert not may_act.is_perhaps_at_old_place(Rejected(why, ask), anything)

@@ -35,7 +35,7 @@ async def test_without_a_surface_a_question_that_needs_no_person_goes_to_the_inq
 ) -> None:
     rules = Rules.model_validate({"tools": {"git": {}}})
     ask = (await parts.service(rules, inquiry=True).submit(call(to="pager:1"))).ask
-    assert (ask.status, ask.schedule.inquiring) == (Status.OPEN, True)
+    assert (ask.status, ask.schedule.awaits_inquiry) == (Status.OPEN, True)
     with pytest.raises(InvalidCallError) as refused:
         await parts.service(rules).submit(call(to="pager:1"))
     assert [problem.code for problem in refused.value.problems] == ["unknown_surface"]
@@ -170,7 +170,7 @@ async def test_each_question_is_routed_again_after_the_inquiry_backend_has_answe
 ) -> None:
     ask = (await parts.service().submit(ask_user(boolean("a"), boolean("b")))).ask
     change = asks.apply_action(
-        replace(ask, schedule=replace(ask.schedule, inquiring=True)),
+        replace(ask, schedule=replace(ask.schedule, awaits_inquiry=True)),
         Answer(value=True),
         at=2.0,
         by=None,
@@ -178,7 +178,7 @@ async def test_each_question_is_routed_again_after_the_inquiry_backend_has_answe
     )
     assert isinstance(change, Change)
     assert change.ask.question is not None
-    assert not change.ask.schedule.inquiring
+    assert not change.ask.schedule.awaits_inquiry
 
 
 @pytest.mark.parametrize("why", ["It broke", "It broke.", "It broke. "])

@@ -67,7 +67,7 @@ async def test_two_people_typing_at_once_answer_one_question(service: Service) -
     not_shown = service.labels.text_before_shown.format(question="b?")
     assert (why, sentence) == (RejectReason.STALE, not_shown)
     now = await shown(service, await stored(service, ask), FAR + 2)
-    assert now.opened == QuestionOpening(shown=FAR + 2)
+    assert now.opening == QuestionOpening(shown=FAR + 2)
     assert rejection(await typed(service, ask, FAR + 1.5, "U2"))[0] is RejectReason.STALE
     assert isinstance(await typed(service, ask, FAR + 2.5, "U2"), Acted)
 
@@ -113,7 +113,7 @@ async def test_a_question_opened_elsewhere_is_dated_by_when_the_platform_shows_i
     somebody = actor()._replace(person=Person(surface="web", user_id="U1", via="portal"))
     await service.act(ask.id, Answer(value=True), somebody, at=1.0)
     now = await stored(service, ask)
-    assert now.opened == QuestionOpening()
+    assert now.opening == QuestionOpening()
     assert rejection(await typed(service, ask, FAR + 1))[0] is RejectReason.STALE
     await shown(service, now, FAR + 2)
     assert isinstance(await typed(service, ask, FAR + 3), Acted)
@@ -121,12 +121,12 @@ async def test_a_question_opened_elsewhere_is_dated_by_when_the_platform_shows_i
 
 async def test_showing_it_again_does_not_make_a_question_younger(service: Service) -> None:
     ask = await submitted(service, "a", "b")
-    assert (await shown(service, ask, FAR + 9)).opened.shown == FAR
+    assert (await shown(service, ask, FAR + 9)).opening.shown == FAR
     await service.act(ask.id, Answer(value=True), actor(), at=FAR + 10)
     back = await service.act(ask.id, Back(), actor(), at=FAR + 11)
     assert isinstance(back, Acted)
     late = await shown(service, ask, FAR + 12)  # from the first time it was asked
-    assert late.opened == QuestionOpening()
+    assert late.opening == QuestionOpening()
 
 
 @pytest.mark.rule("TYPED-9")

@@ -335,7 +335,7 @@ async def test_an_inquiry_cancelled_by_a_stop_is_repeated_after_the_start(parts:
     rules, call = inquiry_rules()
     service = parts.service(rules, inquiry=True)
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
-    assert ask.schedule.inquiring
+    assert ask.schedule.awaits_inquiry
     async with running(parts, rules, ScriptedInquiry(answer=False)) as (service, _):
         assert (await ended(service, ask)).status is Status.ANSWERED
 

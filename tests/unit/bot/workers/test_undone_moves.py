@@ -95,7 +95,11 @@ async def test_who_handed_over_to_somebody_unreachable_has_it_back(
             ask.placement.destination,
             before.placement.message,
         )
-        assert (now.placement.responders, now.placement.before, now.placement.left) == (
+        assert (
+            now.placement.responders,
+            now.placement.place_before,
+            now.placement.old_message,
+        ) == (
             before.placement.responders,
             None,
             None,
@@ -131,7 +135,7 @@ async def test_after_a_move_that_was_undone_the_next_person_can_be_given_it(part
         assert (
             now.placement.destination.user,
             now.placement.responders,
-            now.schedule.returned,
+            now.schedule.hand_over_failed,
         ) == (
             "U3",
             ("U1", "U3"),
@@ -153,11 +157,11 @@ async def test_the_old_message_becomes_a_note_once_the_new_one_is_there(
         await hand_over(service, ask)
         await parts.chat.until(lambda: len(parts.chat.failures) < 2)
         assert parts.chat.notes == []
-        assert (await stored(service, ask)).placement.before is not None
+        assert (await stored(service, ask)).placement.place_before is not None
         await parts.chat.until(lambda: bool(parts.chat.notes))
         await sync.wait_until_idle()
         assert parts.chat.messages[ask.id].placement.destination.user == "U2"
-        assert (await stored(service, ask)).placement.before is None
+        assert (await stored(service, ask)).placement.place_before is None
 
 
 @pytest.mark.rule("MOVE-1", "MOVE-3", "ROUTE-6")
@@ -258,12 +262,12 @@ def test_a_message_that_was_being_posted_while_its_ask_moved_is_the_one_it_retur
     late = record_shown(Shown(1, {"ts": "1.1"}, Thread(channel="C1")), posting, moved).result
     assert late is not None
     back = undo_move(late, 2.0, "the channel is gone").ask
-    assert (back.placement.destination, back.placement.message, back.placement.seen) == (
+    assert (back.placement.destination, back.placement.message, back.placement.was_visible) == (
         posting.placement.destination,
         {"ts": "1.1"},
         True,
     )
-    assert (back.placement.thread, back.placement.left) == (Thread(channel="C1"), None)
+    assert (back.placement.thread, back.placement.old_message) == (Thread(channel="C1"), None)
 
 
 @pytest.mark.rule("MOVE-1", "DATA-2")
@@ -281,7 +285,7 @@ async def test_a_move_that_a_crash_interrupted_is_undone_by_the_next_process(
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.open, now.placement.destination.user, now.placement.before) == (
+        assert (now.open, now.placement.destination.user, now.placement.place_before) == (
             True,
             "U1",
             None,
@@ -304,7 +308,9 @@ async def test_who_handed_it_over_can_still_answer_until_the_other_person_has_it
             ask.revision,
             before.placement.message,
         )
-        assert (await stored(service, ask)).placement.before is not None, "looking stores nothing"
+        assert (await stored(service, ask)).placement.place_before is not None, (
+            "looking stores nothing"
+        )
         stranger = await service.act(ask.id, Answer(value=True), actor("U9"), revision=ask.revision)
         assert isinstance(stranger, Rejected)
         assert stranger.why is RejectReason.NOT_ALLOWED
@@ -313,7 +319,7 @@ async def test_who_handed_it_over_can_still_answer_until_the_other_person_has_it
         await parts.chat.until(lambda: parts.chat.messages[ask.id].status is Status.ANSWERED)
         await sync.wait_until_idle()
         now = await stored(service, ask)
-        assert (now.placement.destination, now.placement.message, now.placement.before) == (
+        assert (now.placement.destination, now.placement.message, now.placement.place_before) == (
             ask.placement.destination,
             before.placement.message,
             None,

@@ -72,7 +72,7 @@ def collect(ask: Ask | None) -> Decision[None]:
     """Note that the agent has read the outcome."""
     assert ask is not None
     return Decision(
-        Write(replace(ask, collection=replace(ask.collection, collected_at=3_000.0))), None
+        Write(replace(ask, collection=replace(ask.collection, read_by_agent_at=3_000.0))), None
     )
 
 
@@ -80,7 +80,7 @@ async def test_noting_where_an_ask_is_shown_writes_no_index_of_its_status(
     store: SqliteStore, path: Path
 ) -> None:
     log = Log(path)
-    await store.asks.change("ask_1", placed(message={"id": "1.1"}, seen=True))
+    await store.asks.change("ask_1", placed(message={"id": "1.1"}, was_visible=True))
     assert log.written() == {"asks", "asks_by_message"}
 
 
@@ -115,7 +115,7 @@ async def test_what_an_agent_has_seen_is_written_with_the_next_change(
     assert log.written() == set()
     await store.asks.create(Write(new_ask(2)), None)
     await noting
-    assert (await stored(store)).collection.collected_at == 3_000.0
+    assert (await stored(store)).collection.read_by_agent_at == 3_000.0
 
 
 async def stored(store: SqliteStore) -> Ask:
