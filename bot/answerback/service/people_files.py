@@ -36,9 +36,16 @@ _MAX_CHUNKS: Final = -(-MAX_FILE // CHUNK)
 _AT_ONCE: Final = 2
 """Uploads that are read back at a time: each is in memory as a whole, twice."""
 _NOT_CLEARED: Final = re.compile(
-    rb"....ftyp(?:heic|heix|hevc|heim|heis|mif1|msf1|avif|avis)|II\*\0|MM\0\*", re.DOTALL
+    rb"....ftyp(?:hei[cfmsx]|hev[cmsx]|mif[12]|msf1|avi[fos]|crx )|\0\0\0\x0c(?:JXL |jP  )|II[*+]\0|MM\0[*+]"
+    rb"|IIU\0|IIR[OS]|MMOR|FUJIFILMCCD-RAW",
+    re.DOTALL,
 )
-"""The beginning of HEIC, AVIF and TIFF pictures, whose metadata stays (ISO/IEC 23008-12, 10; TIFF 6.0, 2)."""
+"""The beginning of pictures whose metadata stays: HEIF and AVIF (ISO/IEC 23008-12, 10), JPEG XL and JPEG 2000, TIFF
+(TIFF 6.0, 2) and what cameras derive from it as raw pictures."""
+_AS_PICTURE: Final = re.compile(
+    rb"\xff\xd8\xff|\x89PNG\r\n\x1a\n|GIF8[79]a|RIFF....WEBP", re.DOTALL
+)
+"""The beginning of pictures whose metadata is removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +132,19 @@ def _cleared(name: str, data: bytes) -> bytes:
             f"{name} is a picture in a format from which the place where it was taken cannot be removed. "
             "Attach it as JPEG or PNG."
         )
-    if (kind := read_picture(data)) is None:
+    kind = read_picture(data)
+    if kind is None:
+        if _AS_PICTURE.match(data):
+            raise _damaged(name)
         return data
     try:
         return remove_metadata(kind.media_type, data)
     except ValueError as error:
-        raise _refused(
-            f"The picture {name} is damaged. Save it once more, and attach that."
-        ) from error
+        raise _damaged(name) from error
+
+
+def _damaged(name: str) -> ProblemError:
+    return _refused(f"The picture {name} is damaged. Save it once more, and attach that.")
 
 
 def _refused(message: str) -> ProblemError:
