@@ -67,6 +67,15 @@ CORE = (
         "is_its_own = True",
         (f"{_UNIT}/api/test_answer_files.py",),
     ),
+    *(
+        Mutant(
+            f"bot/answerback/api/{file}.py", line, mutant, (f"{_UNIT}/api/test_answer_files.py",)
+        )
+        for file, line, mutant in (
+            ("files", "    if is_named:", "    if False:"),
+            ("files", "if query.user_id is None or query.surface is None:", "if False:"),
+        )
+    ),
     Mutant(
         f"{_SQLITE}/asks.py",
         "if db.execute(claim, (new.id, file_id)).rowcount != 1:",

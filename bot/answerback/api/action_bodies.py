@@ -30,6 +30,7 @@ from answerback.core.actions import (
 )
 from answerback.core.clarification import AskBack
 from answerback.core.editing import AllowEdited
+from answerback.core.files import MAX_FILES
 from answerback.core.grants import GrantTerms
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
@@ -54,6 +55,12 @@ class _Acting(Wire):
     actor: ActorBody | None = None
 
 
+class _WithFiles(_Acting):
+    files: Annotated[tuple[str, ...], Field(max_length=MAX_FILES)] = ()
+    """The ids of files that come with the text or the note. The same person has uploaded them with ``POST /v1/files``,
+    within an hour."""
+
+
 class GivenGrantBody(Wire):
     """The grant to make along with an answer: one of the prompt's ``grants``, for how long and how often."""
 
@@ -62,7 +69,7 @@ class GivenGrantBody(Wire):
     uses: Annotated[int, Field(strict=True, ge=1)]
 
 
-class AnswerBody(_Acting):
+class AnswerBody(_WithFiles):
     """Answer the prompted question.
 
     ``remember`` keeps the answer for the rest of the turn, if the prompt offers that; ``note`` is a note to go with
@@ -97,7 +104,7 @@ class AnswerBody(_Acting):
         return self._written
 
 
-class OtherBody(_Acting):
+class OtherBody(_WithFiles):
     """Answer in free text, if the question offers that.
 
     ``value``: the options that are ticked as well, in a multi_select. If the prompt's ``other_beside`` is true, they
@@ -141,7 +148,7 @@ class AskBackBody(_Acting):
     text: str
 
 
-class ReplyBody(_Acting):
+class ReplyBody(_WithFiles):
     """End the ask with a reply to the agent, or with none."""
 
     action: Literal["reply"]
@@ -154,7 +161,7 @@ class ConfirmBody(_Acting):
     action: Literal["confirm"]
 
 
-class ObjectBody(_Acting):
+class ObjectBody(_WithFiles):
     """Object to the answers that wait for confirmation: ends the ask as a reply does."""
 
     action: Literal["object"]
@@ -198,6 +205,13 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
     for model in get_args(ActionModel)
     for name in get_args(model.model_fields["action"].annotation)
 }
+
+
+def files_of(body: ActionModel) -> tuple[str, ...]:
+    """Return the ids of the files that come with an action."""
+    return body.files if isinstance(body, _WithFiles) else ()
+
+
 _WITHOUT_INPUT: Final = {
     each.action: each for each in (Back(), Next(), Submit(), Confirm(), EndTurn())
 }

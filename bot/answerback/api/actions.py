@@ -19,6 +19,7 @@ from answerback.api.action_bodies import (
     BatchItem,
     RetryBody,
     action_from_body,
+    files_of,
 )
 from answerback.api.asks import ended_error, idempotency_key
 from answerback.api.operation import Call, ask_response, json_response
@@ -27,7 +28,7 @@ from answerback.api.wire import ProblemBody, Wire
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
-from answerback.core.intents import Decide, Intent
+from answerback.core.intents import Decide, Intent, WithFiles
 from answerback.core.people import account_id
 from answerback.core.too_late import TryAgain
 from answerback.core.unseen import refuse_unseen
@@ -65,7 +66,8 @@ async def act(call: Call) -> web.Response:
     digest = digest_of([key, ask_id, payload]) if key else ""
     delivery = delivery_of(call, "action", key)
     intent = Intent(ask_id, action_from_body(body), body.revision, delivery, digest=digest)
-    ask, status = await call.api.run_to_completion(apply_intent(call, intent, body.actor))
+    applied = apply_intent(call, intent, body.actor, files_of(body))
+    ask, status = await call.api.run_to_completion(applied)
     return ask_response(call, ask, status)
 
 
@@ -115,8 +117,13 @@ def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
     return None if key is None else digest_of([kind, agent, person, key])
 
 
-async def apply_intent(call: Call, intent: Intent, named: ActorBody | None) -> tuple[Ask, int]:
+async def apply_intent(
+    call: Call, intent: Intent, named: ActorBody | None, file_ids: tuple[str, ...] = ()
+) -> tuple[Ask, int]:
     """Apply what a person wants; returns the ask to report, and the HTTP status.
+
+    Args:
+        file_ids: the person's uploads that come with it.
 
     Raises:
         ProblemError: it was refused.
@@ -126,6 +133,10 @@ async def apply_intent(call: Call, intent: Intent, named: ActorBody | None) -> t
     else:
         actor = _actor_with_key(call, call.person, named)
 
+    if file_ids:
+        files = await call.service.people_files.find(file_ids, actor.person, intent.ask_id)
+        assert isinstance(intent.wanted, WithFiles)
+        intent = intent._replace(wanted=replace(intent.wanted, files=files))
     guest = call.guest
 
     def check(ask: Ask) -> None:

@@ -118,15 +118,16 @@ OPERATIONS: Final = (
             415: ResponseSpec("The file came with a `Content-Encoding`."),
             422: ResponseSpec("The file is empty, has no name, or has too many pixels."),
             429: ResponseSpec(
-                "The agent has uploaded too many files that no ask has named; `Retry-After` says when to try again."
+                "The agent or the person has uploaded too many files that nothing has named; `Retry-After` says when "
+                "to try again."
             ),
         },
         query=files.UploadQuery,
         body_media=DOWNLOAD,
-        roles=AGENT_ONLY,
         links=("download",),
         description="The body is the file itself. Its bytes decide what it is: PNG, JPEG, GIF and WebP of at most 50 "
-        "megapixels are shown as pictures, anything else can only be saved. Name its id in `files` of a submission.",
+        "megapixels are shown as pictures, anything else can only be saved. An agent names its id in `files` of a "
+        "submission, a person in `files` of an action.",
     ),
     get(
         "download",

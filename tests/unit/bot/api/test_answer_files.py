@@ -8,8 +8,9 @@ from answerback.core.actions import Answer, Back, Confirm
 from answerback.core.files import AttachedFile
 from answerback.core.person import Person
 from answerback.ports.surface import Acted, Actor
+from answerback.service.people_files import MAX_UNCLAIMED
 from tests.unit.bot.api.conftest import Json, Serve, Served
-from tests.unit.bot.api.test_files import ROLES, download
+from tests.unit.bot.api.test_files import ROLES, download, upload
 from tests.unit.picture_samples import PNG
 
 ADA = Person(surface="web", user_id="ada", name="Ada")
@@ -78,3 +79,85 @@ async def test_an_agent_reads_no_file_until_its_answer_is_confirmed(serve: Serve
         confirmed = await api.running.service.act(ask["id"], Confirm(), Actor(BEN, all_groups=True))
         assert isinstance(confirmed, Acted), confirmed
         assert (await read_by(api, file))["bot"] == 200
+
+
+async def send(api: Served, headers: dict[str, str], data: bytes = PNG) -> tuple[int, Json]:
+    """Upload a file."""
+    return await upload(api, data, "photo.png", headers=headers)
+
+
+@pytest.mark.rule("FILE-53")
+@pytest.mark.parametrize("action", ["answer", "reply"])
+async def test_a_person_answers_with_files_over_the_api(serve: Serve, action: str) -> None:
+    async with serve(ROLES) as api:
+        form = {"questions": [{"id": "a", "text": "Why?", "answer_type": "text"}]}
+        ask = await api.asked(form, headers=api.bearer("bot"))
+        status, file = await send(api, api.person)
+        assert status == 201, file
+        said = {"value": "See"} if action == "answer" else {"text": "See"}
+        body = {"action": action, **said, "files": [file["id"]]}
+        status, done = await api.act(ask, key="k1", **body)
+        assert status == 200, done
+        [sent] = done["answer_files"]
+        assert (sent["id"], sent["name"], sent["by"]["user_id"]) == (
+            *(file["id"], "photo.png"), "operator",
+        )  # fmt: skip
+        assert (await api.act(ask, key="k1", **body))[0] == 200, "a repeated call counts once"
+        found = await download(api, file["id"], **api.bearer("bot"))
+        assert found[:2] == (200, PNG)
+
+
+@pytest.mark.rule("FILE-53")
+async def test_a_front_end_says_whose_file_it_is_and_nobody_sends_that_of_somebody_else(
+    serve: Serve,
+) -> None:
+    async with serve(ROLES) as api:
+        ask, front = await ask_bot(api), api.bearer("front")
+        status, refused = await send(api, front)
+        assert (status, refused["title"]) == (422, "No sender")
+        query = {"name": "photo.png", "surface": "web", "user_id": "ada"}
+        async with api.http.post("/v1/files", params=query, data=PNG, headers=front) as response:
+            file = (await response.json())["id"]
+        async with api.http.post(
+            "/v1/files", params=query, data=PNG, headers=api.bearer("bot")
+        ) as response:
+            assert response.status == 422, "an agent speaks for nobody"
+
+        async def act(user_id: str, headers: dict[str, str], named: str = file) -> int:
+            body: Json = {"action": "answer", "value": "See", "files": [named]}
+            if headers == front:
+                body["actor"] = {"user_id": user_id}
+            path = f"/v1/asks/{ask['id']}/actions"
+            async with api.http.post(path, json=body, headers=headers) as response:
+                return response.status
+
+        _, own = await send(api, api.bearer("bot"))
+        assert await act("ben", front) == 422
+        assert await act("operator", api.person) == 422
+        assert await act("ada", front, own["id"]) == 422, "it is an agent's"
+        assert await act("ada", front) == 200
+        again = await ask_bot(api)
+        ask = again
+        assert await act("ada", front) == 422, "it has gone with another answer"
+
+
+@pytest.mark.rule("FILE-53")
+async def test_files_go_with_no_plain_choice_and_have_the_limits_of_people(serve: Serve) -> None:
+    async with serve(ROLES) as api:
+        ask = await api.asked(
+            {"question": "Go?", "answer_type": "boolean"}, headers=api.bearer("bot")
+        )
+        _, file = await send(api, api.person)
+        status, refused = await api.act(ask, action="answer", value=True, files=[file["id"]])
+        assert (status, refused["errors"][0]["code"]) == (422, "takes_no_files")
+        status, refused = await api.act(ask, action="back", files=[file["id"]])
+        assert status == 422
+        status, refused = await api.act(ask, action="reply", text="", files=[file["id"]] * 11)
+        assert status == 422
+        status, _ = await send(api, api.person, b"\0\0\0\x18ftypheic")
+        assert status == 422, "its place cannot be removed"
+        for _ in range(MAX_UNCLAIMED - 1):
+            status, refused = await send(api, api.person, b"x")
+        assert status == 201
+        status, refused = await send(api, api.person, b"x")
+        assert status == 429, refused
