@@ -17,8 +17,9 @@ from typing import Final
 _APP: Final = range(0xE0, 0xF0)
 _COMMENT: Final = 0xFE
 _ICC, _EXIF, _JFIF, _ADOBE = b"ICC_PROFILE\0", b"Exif\0\0", b"JFIF\0", b"Adobe"
-_DRAWN_APPS: Final = (_ICC, _JFIF, _ADOBE)
-"""The application segments of a JPEG that decide how it is drawn: color profile, density, color transform."""
+_DRAWN_APPS: Final = {_JFIF: 14, _ADOBE: 12}
+"""The application segments of a JPEG that decide how it is drawn, by their first bytes: density and color transform,
+and how many bytes say that (https://www.w3.org/Graphics/JPEG/jfif3.pdf). A color profile may have any number."""
 _START_OF_SCAN, _END_OF_IMAGE = 0xDA, 0xD9
 _NEXT_MARKER: Final = re.compile(rb"\xff+[^\x00\xff\xd0-\xd7]")
 """The end of the data of a scan: any marker but a restart. A zero behind 0xFF says that it is data."""
@@ -86,8 +87,13 @@ def _jpeg(data: bytes) -> Iterator[bytes]:
 
 def _jpeg_app(segment: bytes, body: bytes) -> bytes:
     """Return what stays of an application segment."""
-    if body.startswith(_DRAWN_APPS):
+    if body.startswith(_ICC):
         return segment
+    for start, length in _DRAWN_APPS.items():
+        if body.startswith(start) and len(body) >= length:
+            # A JFIF header ends with the size of a thumbnail, which would show what has been cropped since.
+            kept = body[: length - 2] + b"\0\0" if start == _JFIF else body[:length]
+            return segment[:2] + struct.pack(">H", length + 2) + kept
     turned = _orientation(body[len(_EXIF) :]) if body.startswith(_EXIF) else None
     if turned is None:
         return b""

@@ -34,6 +34,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 SCAN = segment(0xDA, b"\x01\x01\0\0\x3f\0") + b"\x12\xff\0\x34\xff\xd0\x56\xff\xd9"
 PHOTO = JPEG[:-2] + SCAN
+ADOBE = b"Adobe\0\x64\0\0\0\0\x01"
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,17 @@ def test_a_photo_stays_turned_as_it_was(orientation: int, order: str) -> None:
     assert read_picture(cleared) == read_picture(JPEG)
 
 
+def test_a_photo_shows_no_thumbnail_of_what_has_been_cropped_since() -> None:
+    header = b"JFIF\0\x01\x02\x01\0\x48\0\x48"
+    thumbnail = header + b"\x05\x02" + SECRET[:30]
+    other = segment(0xE0, b"JFXX\0\x10" + SECRET)
+    rest = PHOTO[20:]  # behind its own header
+    photo = b"\xff\xd8" + segment(0xE0, thumbnail) + other + segment(0xEE, ADOBE + SECRET) + rest
+    expected = b"\xff\xd8" + segment(0xE0, header + b"\0\0") + segment(0xEE, ADOBE) + rest
+    assert remove_metadata("image/jpeg", photo) == expected
+    assert read_picture(expected) == read_picture(PHOTO)
+
+
 def test_what_follows_a_photo_is_removed() -> None:
     assert remove_metadata("image/jpeg", PHOTO + SECRET) == PHOTO
     two_scans = JPEG[:-2] + SCAN[:-2] + segment(0xC4, b"t") + SCAN
@@ -76,7 +88,7 @@ def test_what_follows_a_photo_is_removed() -> None:
 
 
 def test_color_profiles_stay() -> None:
-    drawn = segment(0xE2, b"ICC_PROFILE\0p") + segment(0xEE, b"Adobe\0")
+    drawn = segment(0xE2, b"ICC_PROFILE\0p") + segment(0xEE, ADOBE)
     whole = jpeg(before=drawn)
     assert remove_metadata("image/jpeg", whole) == whole
 
