@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from answerback.core.answer_files import FILE_REFUSED, refuse_sizes
+from answerback.core.answer_files import FILE_REFUSED, TAKES_NO_FILES, refuse_sizes
 from answerback.core.ask import Ask
 from answerback.core.errors import PlatformError, ProblemError
 from answerback.core.files import MAX_FILE, AttachedFile, clean_name, too_large
+from answerback.core.intents import Intent, TypedText, WithFiles
 from answerback.core.labels import Labels
 from answerback.core.person import Person
+from answerback.ports.claims import Fence
 from answerback.ports.files import PeopleFiles
-from answerback.ports.surface import Rejected, RejectReason
+from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
 from answerback_chat.delays import DELAYS
 from answerback_chat.retry import retry
 
@@ -80,8 +83,39 @@ class FileTaker:
         for each in files:
             await self._files.drop(each.id)
 
-    def rejected(self, error: ProblemError, ask: Ask) -> Rejected:
-        """Return the rejection of a typed message whose files `take` refused."""
+    async def apply(
+        self,
+        asks: Asks,
+        intent: Intent,
+        actor: Actor,
+        sent: Sequence[SentFile],
+        fence: Callable[[], Fence | None] = lambda: None,
+    ) -> Acted | Rejected:
+        """Apply an intent with its files. None is read for a person who may not act, or a second time.
+
+        Args:
+            intent: a typed text, or an action that may come with files.
+        """
+        wanted = intent.wanted
+        asked = await asks.apply(intent._replace(wanted=None), actor, fence=fence())
+        if isinstance(asked, Rejected) or asked.repeated:
+            return asked
+        if not isinstance(wanted, WithFiles | TypedText):
+            return Rejected(RejectReason.INVALID, asked.ask, (TAKES_NO_FILES.problem(),))
+        try:
+            files = await self.take(sent, actor.person)
+        except ProblemError as error:
+            return self._rejected(error, asked.ask)
+        result: Acted | Rejected | None = None
+        try:
+            with_files = intent._replace(wanted=replace(wanted, files=files))
+            result = await asks.apply(with_files, actor, fence=fence())
+        finally:
+            if not isinstance(result, Acted) or result.repeated:
+                await self.drop(files)
+        return result
+
+    def _rejected(self, error: ProblemError, ask: Ask) -> Rejected:
         reason = self._labels.files_refused.format(reason=error.detail or error.title)
         return Rejected(RejectReason.INVALID, ask, (FILE_REFUSED.problem(reason),))
 

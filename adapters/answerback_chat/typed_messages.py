@@ -13,12 +13,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
-from answerback.core.errors import (
-    NotDoneError,
-    PlatformError,
-    PlatformUnavailableError,
-    ProblemError,
-)
+from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
 from answerback.core.escalation import as_still_open, is_left_behind
 from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.claims import Fence
@@ -202,25 +197,10 @@ class TypedMessageHandler(Generic[M]):
     async def apply(
         self, intent: Intent, actor: Actor, sent: Sequence[SentFile]
     ) -> Acted | Rejected:
-        """Apply a typed text with its files. None is read for a person who may not answer, or a second time."""
-        fence, typed = self.fence(), intent.wanted
-        if not sent or self.taker is None or not isinstance(typed, TypedText):
-            return await self.asks.apply(intent, actor, fence=fence)
-        asked = await self.asks.apply(intent._replace(wanted=None), actor, fence=fence)
-        if isinstance(asked, Rejected) or asked.repeated:
-            return asked
-        try:
-            files = await self.taker.take(sent, actor.person)
-        except ProblemError as error:
-            return self.taker.rejected(error, asked.ask)
-        result: Acted | Rejected | None = None
-        try:
-            with_files = intent._replace(wanted=TypedText(typed.text, files))
-            result = await self.asks.apply(with_files, actor, fence=self.fence())
-        finally:
-            if not isinstance(result, Acted) or result.repeated:
-                await self.taker.drop(files)
-        return result
+        """Apply a typed text with its files; see `FileTaker.apply`."""
+        if not sent or self.taker is None:
+            return await self.asks.apply(intent, actor, fence=self.fence())
+        return await self.taker.apply(self.asks, intent, actor, sent, self.fence)
 
     def remember(self, message: M, text: str, *, is_taken: bool) -> None:
         """Remember a message that was read, for when it is edited."""

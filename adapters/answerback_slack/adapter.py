@@ -24,7 +24,7 @@ from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_chat.sent_files import FileTaker
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
-from answerback_slack.api_client import SlackApi, create_web_client
+from answerback_slack.api_client import SlackApi, create_web_client, granted_scopes
 from answerback_slack.bolt_app import BoltDispatcher
 from answerback_slack.catch_up import create_missed_message_reader
 from answerback_slack.channel_history import Conversation
@@ -34,8 +34,9 @@ from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.inbox import HomeTabs
 from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.live_message_lookup import SlackMessages
-from answerback_slack.manifest import EVENTS_PATH
+from answerback_slack.manifest import EVENTS_PATH, READ_SCOPE
 from answerback_slack.parse import BotIdentity, Click, Submission
+from answerback_slack.pending_submissions import PendingSubmissions
 from answerback_slack.pictures import Pictures
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.plugin import SlackSettings, reveal
@@ -43,10 +44,13 @@ from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.responder_names import ResponderNames
 from answerback_slack.sent_files import SentFiles
+from answerback_slack.submitted_files import SubmittedFiles
 from answerback_slack.typed_messages import TypedMessageListener, typed_message_from_event
 
 LEASE: Final = "slack changes"
 _MAX_TASKS: Final = 2_000
+_LEASES: Final = 3
+"""The number of times for reading files after which another process takes over a modal that was submitted with some."""
 _DELAYS: Final = Delays(groups=1.5)
 """Slack waits 3 s for the acknowledgement of an action."""
 
@@ -79,6 +83,12 @@ class SlackSurface(ChatSurface):
         self._events = EventHandler(
             asks, groups, self._homes, self._sessions, identity, self._report_outage, now
         )
+        pending = PendingSubmissions(
+            asks, now, _LEASES * delays.files, is_alone=host.shared is None
+        )
+        self._submitted = SubmittedFiles(
+            asks, notes, later, labels, identity, files, taker, pending, now
+        )
         super().__init__(
             asks,
             Posting(
@@ -109,8 +119,10 @@ class SlackSurface(ChatSurface):
             self._listener,
             self._homes,
             selections,
+            self._submitted,
             now,
         )
+        self._platform = platform
         interactions = Interactions[Click | Submission, Ack](asks, platform, self.name)
         bolt = BoltDispatcher(settings.token, identity, interactions.receive, self._on_event)
         app_token = reveal(settings.app_token)
@@ -130,6 +142,7 @@ class SlackSurface(ChatSurface):
 
     async def start(self) -> None:
         await self._start_identifying().wait()
+        self._background.spawn("files", self._submitted.resume(self._platform.respond_to_acted))
         if self._source is not None:
             await self._source.start()
         await self._leadership.start()
@@ -221,7 +234,8 @@ class SlackSurface(ChatSurface):
         return self._hears() and super()._is_responsible()
 
     async def _ask_identity(self) -> None:
-        answer = await self._calls.call(self._calls.client.auth_test)
+        answer, headers = await self._calls.sign_in()
+        self._identity.reads_files = READ_SCOPE in granted_scopes(headers)
         self._identity.team = text_of(answer.get("team_id")) or None
         self._identity.bot_user = text_of(answer.get("user_id")) or None
         self._identity.bot = text_of(answer.get("bot_id")) or None

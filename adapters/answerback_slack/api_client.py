@@ -92,6 +92,21 @@ class SlackApi:
         name, call = method.__name__.replace("_", "."), partial(method, *args, **kwargs)
         return await self.send(name, call, str(kwargs.get("channel", "")))
 
+    async def sign_in(self) -> tuple[Mapping[str, object], Mapping[str, str]]:
+        """Ask who the token belongs to; return the response and its headers, by their names in small letters.
+
+        Raises:
+            PlatformError: the token is refused, or Slack does not answer.
+        """
+        responses: list[AsyncSlackResponse] = []
+
+        async def auth_test() -> AsyncSlackResponse:
+            responses.append(await self.client.auth_test())
+            return responses[0]
+
+        answer = await self.send("auth.test", auth_test)
+        return answer, {name.lower(): str(value) for name, value in responses[0].headers.items()}
+
     async def send(
         self,
         method: str,
@@ -169,6 +184,11 @@ class SlackApi:
             del self._limits[_key(method, channel)]
         else:
             limit.ends = now + limit.interval
+
+
+def granted_scopes(headers: Mapping[str, str]) -> frozenset[str]:
+    """Return the token's scopes, which Slack lists in a header of every response."""
+    return frozenset(scope.strip() for scope in headers.get("x-oauth-scopes", "").split(","))
 
 
 def _key(method: str, channel: str) -> tuple[str, str]:

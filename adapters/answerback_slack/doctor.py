@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final
 
 import aiohttp
-from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
@@ -19,7 +18,7 @@ from answerback.presentation.attribution import utc_time
 from answerback_chat.control_codec import objects_of
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import inbox_view
-from answerback_slack.api_client import SlackApi, create_web_client
+from answerback_slack.api_client import SlackApi, create_web_client, granted_scopes
 from answerback_slack.connection import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, COMMAND_SCOPE, FILES_SCOPE, READ_SCOPE, SCOPES
@@ -32,12 +31,6 @@ _HELLO_TIMEOUT: Final = 10.0
 
 async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
     calls = SlackApi(create_web_client(settings.token, settings.api_url, checkup.http))
-    responses: list[AsyncSlackResponse] = []
-
-    async def auth_test() -> AsyncSlackResponse:
-        responses.append(await calls.client.auth_test())
-        return responses[0]
-
     if not settings.token.startswith(("xoxb-", "xoxe.xoxb-")):
         yield _SLACK.problem(
             "bot token",
@@ -46,13 +39,12 @@ async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIter
         )
         return
     try:
-        answer = await calls.send("auth.test", auth_test)
+        answer, headers = await calls.sign_in()
     except PlatformError as error:
         yield _SLACK.call_failed("bot token", error)
         return
-    headers = {name.lower(): str(value) for name, value in responses[0].headers.items()}
     yield _SLACK.ok(f"bot token, as {answer.get('user')} in {answer.get('team')}")
-    granted = {scope.strip() for scope in headers.get("x-oauth-scopes", "").split(",")}
+    granted = granted_scopes(headers)
     yield _scopes(granted)
     yield _pictures(granted)
     yield _files(granted)
@@ -110,7 +102,6 @@ def _group(group: str, found: Mapping[str, object] | None) -> Finding:
 
 
 def _scopes(granted: Collection[str]) -> Finding:
-    """Check the token's scopes, which Slack lists in a header of every response."""
     missing = [scope for scope in SCOPES if scope not in granted]
     if not missing:
         return _SLACK.ok("scopes")

@@ -33,6 +33,7 @@ from answerback_slack.inbox import HomeTabs
 from answerback_slack.parse import BotIdentity, Click, Submission, selected_indexes
 from answerback_slack.posting import delete_message, is_double
 from answerback_slack.private_notes import PrivateNotes
+from answerback_slack.submitted_files import SubmittedFiles
 from answerback_slack.typed_messages import TypedMessageListener
 
 _TRIGGER_SECONDS: Final = 2.5
@@ -66,6 +67,7 @@ class InteractionHandler:
     listener: TypedMessageListener
     homes: HomeTabs
     selections: SelectionDrafts
+    files: SubmittedFiles
     now: Callable[[], float]
 
     def __post_init__(self) -> None:
@@ -140,11 +142,18 @@ class InteractionHandler:
             parsed = modals.parse_submission(used, view_of(ask, self.labels), self.labels)
             if parsed is None:
                 return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), used)
-            return _errors(parsed) if isinstance(parsed, dict) else parsed
+            if isinstance(parsed, dict):
+                return _errors(parsed)
+            return await self._take_later(used) if used.files else parsed
         if used.control.verb is Verb.USE_MESSAGE:
             self.later.spawn("use", self._find_and_use(ask, used))
             return _ACKNOWLEDGED
         return await self._open_modal(ask, used)
+
+    async def _take_later(self, used: Submission) -> Ack:
+        """Close the modal, and then read its files."""
+        await self.files.take_later(used, self.respond_to_acted)
+        return _ACKNOWLEDGED
 
     async def respond_to_read_only(self, ask: Ask | None, used: Click | Submission) -> Ack:
         """Open a modal with what does not fit in the message, or turn its pages; or decide about several asks."""
@@ -171,7 +180,14 @@ class InteractionHandler:
     async def _open_modal(self, ask: Ask, click: Click) -> Ack:
         metadata = click.where.encode() if click.where else ""
         selected = selected_indexes(click.control, click.values)
-        modal = modals.build_modal(view_of(ask), click.control, self.labels, metadata, selected)
+        modal = modals.build_modal(
+            view_of(ask),
+            click.control,
+            self.labels,
+            metadata,
+            selected,
+            takes_files=self.identity.reads_files,
+        )
         if modal is None:
             return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), click)
         if click.control.verb is Verb.ASK_BACK and selected is not None:

@@ -11,6 +11,7 @@ from itertools import accumulate
 
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
+from answerback.core.files import MAX_FILES
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
@@ -25,16 +26,23 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import blocks as kit
 from answerback_slack import form_inputs, limits, show_in_full
 from answerback_slack.blocks import Block, escape
-from answerback_slack.parse import Submission, selected_indexes
+from answerback_slack.parse import FILES_BLOCK, Submission, selected_indexes
 
 
 def build_modal(
-    view: View, control: Control, labels: Labels, metadata: str, selected: list[int] | None = None
+    view: View,
+    control: Control,
+    labels: Labels,
+    metadata: str,
+    selected: list[int] | None = None,
+    *,
+    takes_files: bool = False,
 ) -> Block | None:
     """Build the modal that a control opens on this view; None if it opens no modal (any more).
 
     Args:
         selected: the options that are selected in the message; None if it has nothing to select.
+        takes_files: true if the app may read files.
     """
     if control.verb is Verb.SHOW_IN_FULL:
         return show_in_full.full_text_modal(view, labels, 0, metadata)
@@ -48,9 +56,23 @@ def build_modal(
     blocks += [kit.section(as_json(spec.schema))] if spec.schema is not None else []
     blocks += [kit.small_text(spec.selection)] if spec.selection else []
     blocks += form_inputs.form_blocks(spec, view.prompt, control, labels)
+    blocks += [_files_input(spec, view, labels)] if takes_files and spec.takes_files else []
     return kit.modal_view(
         spec.title, control.encode(), metadata, blocks, submit=labels.submit, close=labels.cancel
     )
+
+
+def _files_input(spec: FormSpec, view: View, labels: Labels) -> Block:
+    """The input for files, which Slack cannot fill: what came with the earlier answer is named."""
+    again = (
+        view.prompt.again if view.prompt and spec.entry not in {Entry.REPLY, Entry.OBJECT} else None
+    )
+    hint = labels.attach_in_chat
+    if again is not None and again.files:
+        names = ", ".join(each.name for each in again.files)
+        hint = f"{hint} {labels.attach_again.format(names=names)}"
+    element: Block = {"type": "file_input", "action_id": FILES_BLOCK, "max_files": MAX_FILES}
+    return kit.input_block(labels.attach, FILES_BLOCK, element, optional=True, hint=hint)
 
 
 def rejected_submission_modal(

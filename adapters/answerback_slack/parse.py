@@ -33,6 +33,7 @@ from answerback_chat.control_codec import (
     text_of,
 )
 from answerback_slack import ids
+from answerback_slack.file_objects import SlackFile, parse_files
 
 Values: TypeAlias = Mapping[str, FieldEntry]
 """The contents of the inputs in a message or modal, by block_id: a text, or the indexes of the selected options."""
@@ -41,6 +42,8 @@ _MAX_SECONDS: Final = 10_000_000_000
 _READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE, *BATCH_VERBS})
 """The verbs that act on no ask by themselves."""
 _OFFERED_PREFIX: Final = "words:"
+FILES_BLOCK: Final = "files"
+"""The block_id of the input for files in a modal."""
 
 
 @dataclass(slots=True)
@@ -50,6 +53,8 @@ class BotIdentity(bot_identity.BotIdentity):
     team: str | None = None
     bot: str | None = None
     """The ``bot_id`` of the bot's messages, which differs from its user id."""
+    reads_files: bool = False
+    """True if its token may read files that people send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +139,9 @@ class Click(_Interaction):
 class Submission(_Interaction):
     lines: tuple[str, ...] = ()
     """The contents of its inputs as the person sees them: one line per input, with its label; options by theirs."""
+    files: tuple[SlackFile, ...] = ()
+    body: Mapping[str, JsonValue] = field(default_factory=dict)
+    """The part of the payload that `parse_interaction` reads; empty if it has no files."""
     wanted: None = None
     at: None = None
 
@@ -247,14 +255,39 @@ def _parse_submission(body: Mapping[str, object], team: str | None) -> Submissio
     control, person = decode(view.get("callback_id")), _person(body, team)
     if control is None or person is None:
         return None
+    state = object_of(view.get("state"))
+    files = _entered_files(state)
     return Submission(
         control=control,
         person=person,
         trigger_id=text_of(body.get("trigger_id")) or text_of(view.get("id")),
         where=_metadata(view),
-        values=entered_values(object_of(view.get("state"))),
+        values=entered_values(state),
         lines=tuple(entered_lines(view)),
+        files=files,
+        body=_kept(body, view) if files else {},
     )
+
+
+def _entered_files(state: Mapping[str, object]) -> tuple[SlackFile, ...]:
+    """The files in a modal's input: https://docs.slack.dev/reference/block-kit/block-elements/file-input-element"""
+    inputs = object_of(object_of(state.get("values")).get(FILES_BLOCK))
+    return tuple(
+        file for each in inputs.values() for file in parse_files(object_of(each).get("files"))
+    )
+
+
+def _kept(body: Mapping[str, object], view: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    kept = {
+        name: view.get(name)
+        for name in ("callback_id", "private_metadata", "state", "blocks", "id")
+    }
+    return {
+        "type": "view_submission",
+        "user": object_of(body.get("user")),
+        "trigger_id": text_of(body.get("trigger_id")),
+        "view": kept,
+    }
 
 
 def user_id_of(body: Mapping[str, object]) -> str | None:
@@ -299,6 +332,7 @@ def entered_values(state: Mapping[str, object]) -> dict[str, FieldEntry]:
         block_id: entered(element)
         for block_id, block in object_of(state.get("values")).items()
         for element in object_of(block).values()
+        if block_id != FILES_BLOCK
     }
 
 

@@ -7,17 +7,18 @@ its sign-in page: https://docs.slack.dev/messaging/working-with-files
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import aiohttp
 
 from answerback.core.errors import PlatformError
-from answerback_chat.control_codec import object_of, objects_of, text_of
+from answerback_chat.control_codec import object_of
 from answerback_chat.file_download import download
 from answerback_chat.sent_files import SentFile
 from answerback_slack.api_client import SlackApi
+from answerback_slack.file_objects import SlackFile, parse_file
 from answerback_slack.manifest import READ_SCOPE
 from answerback_slack.pictures import is_slacks
 
@@ -25,39 +26,6 @@ logger = logging.getLogger(__name__)
 
 _OWN: Final = ("https://slack.com/", "https://slack-gov.com/")
 """Slack's own addresses, where files are whatever the address of the API is."""
-_STORED_MODES: Final = frozenset({"hosted", "snippet", "email"})
-"""The modes of files whose bytes Slack has: https://docs.slack.dev/reference/objects/file-object"""
-_LOOK_UP: Final = "check_file_info"
-"""The ``file_access`` of a file that has to be looked up, as in channels that are shared between workspaces:
-https://docs.slack.dev/apis/slack-connect"""
-
-
-class SlackFile(NamedTuple):
-    """A file that a person sent, as Slack describes it."""
-
-    id: str
-    name: str
-    size: int | None
-    url: str
-    """Where its bytes are; empty if it has to be looked up."""
-
-
-def parse_files(value: object) -> tuple[SlackFile, ...]:
-    """Parse a list of file objects; those whose bytes Slack does not have are left out."""
-    return tuple(file for each in objects_of(value) if (file := _parse_file(each)) is not None)
-
-
-def _parse_file(each: Mapping[str, object]) -> SlackFile | None:
-    file_id, size = text_of(each.get("id")), each.get("size")
-    if not file_id:
-        return None
-    name = text_of(each.get("name")) or text_of(each.get("title")) or file_id
-    if each.get("file_access") == _LOOK_UP:
-        return SlackFile(file_id, name, None, "")
-    url = text_of(each.get("url_private_download")) or text_of(each.get("url_private"))
-    if not url or each.get("is_external") or each.get("mode") not in _STORED_MODES:
-        return None
-    return SlackFile(file_id, name, size if isinstance(size, int) else None, url)
 
 
 class SentFiles:
@@ -90,7 +58,7 @@ class SentFiles:
     async def _look_up(self, file: SlackFile) -> SentFile:
         """Look up a file: https://docs.slack.dev/reference/methods/files.info"""
         answer = await self._calls.call(self._calls.client.files_info, file=file.id)
-        found = _parse_file(object_of(answer.get("file")))
+        found = parse_file(object_of(answer.get("file")))
         if found is None or not found.url:
             raise PlatformError("Slack does not have its bytes", code="file_elsewhere")
         return self._sent(found)

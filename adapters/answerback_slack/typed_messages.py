@@ -31,6 +31,7 @@ from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.channel_history import Conversation, read_page
 from answerback_slack.errors import ALREADY_REACTED
+from answerback_slack.file_objects import SlackFile, parse_files
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import (
     BotIdentity,
@@ -42,7 +43,7 @@ from answerback_slack.parse import (
 )
 from answerback_slack.posting import MessageRef, may_be_message_of
 from answerback_slack.private_notes import PrivateNotes
-from answerback_slack.sent_files import SentFiles, SlackFile, parse_files
+from answerback_slack.sent_files import SentFiles
 
 _TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""

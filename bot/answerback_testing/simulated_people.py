@@ -147,6 +147,14 @@ class HasSentFiles(HasTypedAnswers, Protocol):
 
 
 @runtime_checkable
+class HasFileForms(SimulatedPerson, Protocol):
+    """The forms in which people write take files."""
+
+    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
+        """Use Reply, with files; return everything that the person is told in response, once it is decided."""
+
+
+@runtime_checkable
 class HasNotes(SimulatedPerson, Protocol):
     """A note can go with a choice, where the agent's tool takes one."""
 
@@ -403,6 +411,7 @@ class Capability(Enum):
     PRIVATE_NOTES = HasPrivateNotes
     TYPED_ANSWERS = HasTypedAnswers
     SENT_FILES = HasSentFiles
+    FILE_FORMS = HasFileForms
     NOTES = HasNotes
     REMINDERS = HasReminders
     MENTIONS = HasMentions

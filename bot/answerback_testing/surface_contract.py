@@ -33,7 +33,7 @@ from answerback_testing.surface_payloads import PayloadsContract
 from answerback_testing.surface_people import PeopleContract
 from answerback_testing.surface_places import PlacesContract
 from answerback_testing.surface_prefills import PrefillsContract
-from answerback_testing.surface_sent_files import SentFilesContract
+from answerback_testing.surface_sent_files import FileFormsContract, SentFilesContract
 from answerback_testing.surface_texts import TextsContract
 from answerback_testing.surface_too_late import TooLateContract
 from answerback_testing.surface_typing import TypedAnswersContract, TypingContract
@@ -85,6 +85,7 @@ class SurfaceContract(
     TextsContract,
     FilesContract,
     SentFilesContract,
+    FileFormsContract,
     ButtonsContract,
     PeopleContract,
     TooLateContract,

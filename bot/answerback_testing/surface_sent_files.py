@@ -12,6 +12,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.ports.files import read_whole
 from answerback_testing.simulated_people import (
     Capability,
+    HasFileForms,
     HasSentFiles,
     SampleFile,
     SimulatedPerson,
@@ -24,7 +25,7 @@ from answerback_testing.surface_questions import AGAIN, GO, WHY
 
 _PHOTO: Final = SampleFile("photo.png", PICTURE)
 _TABLE: Final = SampleFile("times.csv", b"id,seconds\n1,0.8\n")
-_HEIC: Final = SampleFile("IMG_1.HEIC", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+_HEIC: Final = SampleFile("photo.HEIC", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
 _LARGE: Final = SampleFile("video.mp4", bytes(MAX_FILE + 1))
 
 
@@ -66,7 +67,7 @@ class SentFilesContract:
     @pytest.mark.parametrize(
         ("question", "text", "files", "why"),
         [
-            (WHY, "See it", [_PHOTO, _HEIC], "IMG_1.HEIC is a picture in a format"),
+            (WHY, "See it", [_PHOTO, _HEIC], "photo.HEIC is a picture in a format"),
             (WHY, "See it", [_LARGE], "video.mp4 is too large"),
             (WHY, "See it", [_TABLE._replace(data=b"")], "times.csv is empty"),
             (GO, "yes", [_PHOTO], "Files cannot go with this answer"),
@@ -101,3 +102,30 @@ class SentFilesContract:
         assert not await bob.send_files("Mine", [_PHOTO])
         await wait_for_steps(stage, ask, ada, after=0)
         assert bob.count_read() == before
+
+
+@requires_capability(Capability.FILE_FORMS)
+class FileFormsContract:
+    """Files that are attached where people write in a form."""
+
+    @pytest.mark.rule("FILE-23")
+    async def test_a_reply_takes_the_files_of_its_form(
+        self, stage: Stage, ada: HasFileForms
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        assert await ada.reply_with_files("As drawn", [_PHOTO, _TABLE]) == ""
+        ended = await stage.harness.wait_until_shown(ask.id)
+        assert (ended.open, ended.walk.reply) == (False, "As drawn")
+        assert [each.name for each in ended.walk.reply_files] == ["photo.png", "times.csv"]
+        stored = stage.harness.service.store.files
+        assert await read_whole(stored, ended.walk.reply_files[0].id) == PICTURE
+
+    @pytest.mark.rule("FILE-23")
+    async def test_a_form_whose_file_is_refused_gives_back_what_was_written(
+        self, stage: Stage, ada: HasFileForms
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        response = await ada.reply_with_files("As drawn here", [_PHOTO, _HEIC])
+        assert "photo.HEIC is a picture in a format" in response
+        assert "As drawn here" in response
+        await wait_for_steps(stage, ask, ada, after=0)

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _CHAT = "tests/unit/adapters/chat"
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
+_SLACK_MODALS = "tests/unit/adapters/slack/test_submitted_files.py"
 _SLACK_FILES = "tests/unit/adapters/slack/test_sent_files.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
 _TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
@@ -38,7 +39,7 @@ ADAPTERS = (
         ),
     ),
     Mutant(
-        "adapters/answerback_slack/sent_files.py",
+        "adapters/answerback_slack/file_objects.py",
         'each.get("is_external") or ',
         "",
         (f"{_SLACK_FILES}::test_only_files_whose_bytes_slack_has_are_files",),
@@ -80,7 +81,7 @@ ADAPTERS = (
         (f"{_CHAT}/test_sent_files.py",),
     ),
     Mutant(
-        "adapters/answerback_chat/typed_messages.py",
+        "adapters/answerback_chat/sent_files.py",
         "if isinstance(asked, Rejected) or asked.repeated:",
         "if isinstance(asked, Acted) and asked.repeated:",
         (f"{_SLACK_FILES}::test_nothing_is_read_of_who_may_not_answer_and_not_before_it_is_used",),
@@ -90,6 +91,21 @@ ADAPTERS = (
         "async with self._locks.setdefault(message.delivery, asyncio.Lock()):",
         "async with asyncio.Lock():",
         (f"{_SLACK_FILES}::test_a_message_that_arrives_twice_is_read_and_counts_once",),
+    ),
+    Mutant(
+        "adapters/answerback_slack/pending_submissions.py",
+        "return 0.0 if self._is_alone else max(until - now, 0.0)",
+        "return 0.0",
+        (f"{_SLACK_MODALS}::test_a_submission_belongs_to_one_process_until_its_lease_ends",),
+    ),
+    Mutant(
+        "adapters/answerback_slack/submitted_files.py",
+        "await self.pending.keep(used)",
+        "pass",
+        (
+            f"{_SLACK_MODALS}"
+            "::test_a_modal_that_was_acknowledged_is_decided_after_its_process_has_died",
+        ),
     ),
     # A changed call is allowed only as its person has read it.
     Mutant(

@@ -10,7 +10,6 @@ from typing import ClassVar, Final, NamedTuple
 
 from answerback.core import refusals, typed_answers
 from answerback.core.actions import Action, Answer, Edit, Object, Other, Reply
-from answerback.core.answer_files import TAKES_NO_FILES
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.editing import AllowEdited
@@ -146,13 +145,6 @@ def resolve_action(
         prompt = view_of(ask).prompt
         return Answer(value=prompt.prefill if prompt else None)
     return _choice_answer(question, wanted.places, ask.walk.again, labels)
-
-
-def attach(action: ResolvedAction, files: tuple[AttachedFile, ...]) -> ResolvedAction | Unclear:
-    """Return an action with files, or why it takes none."""
-    if isinstance(action, WithFiles):
-        return replace(action, files=files)
-    return Unclear(TAKES_NO_FILES.problem())
 
 
 def decide_in_batch(ask: Ask, *, allow: bool) -> Answer | Refusal:

@@ -253,6 +253,8 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
         "Or drop or paste them here, up to 10 MB each. Location and device data are removed from "
         "pictures."
     )
+    attach_in_chat: str = "Up to 10 MB each. Location and device data are removed from pictures."
+    attach_again: str = "Attach these again if they still belong to your answer: {names}"
     attach_too_large: str = "{name} is too large: a file may have at most {most} MB."
     attach_failed: str = "{name} could not be sent. Attach it again."
     """Followed by its number."""

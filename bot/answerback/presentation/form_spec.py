@@ -70,6 +70,8 @@ class Entry(StrEnum):
     TRY_AGAIN = "again"
 
 
+_WITH_FILES: Final = frozenset({Entry.TEXT, Entry.OTHER, Entry.NOTE, Entry.REPLY, Entry.OBJECT})
+"""Entries that may come with files."""
 _MESSAGES: Final = frozenset({Entry.REPLY, Entry.OBJECT, Entry.ASK_BACK, Entry.TRY_AGAIN})
 """Entries of a message to the agent."""
 
@@ -96,6 +98,11 @@ class FormSpec:
     grants: GrantOffer | None = None
     edits: str | None = None
     """The arguments that the inputs start from, as JSON; None: it is not the form of a call."""
+
+    @property
+    def takes_files(self) -> bool:
+        """True if what is entered may come with files."""
+        return self.entry in _WITH_FILES
 
     def pages(self, size: int) -> list[tuple[Input, ...]]:
         return [self.inputs[i : i + size] for i in range(0, len(self.inputs), size)]

@@ -22,6 +22,7 @@ from answerback_testing.surface_walks import assert_sees
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
 UNSUPPORTED = {
+    Capability.FILE_FORMS: "It has no forms.",
     Capability.SENT_FILES: "A line is all that people can send.",
     Capability.COMMANDS: "Every line is about an ask.",
     Capability.GRANTS: "It has no form in which a person says what to allow again.",

@@ -12,7 +12,10 @@ from answerback_testing.surface_contract import SurfaceContract
 from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.discord.stage import DiscordStage, run_stage
 
-UNSUPPORTED = {Capability.SENT_FILES: "What comes with a message is not read."}
+UNSUPPORTED = {
+    Capability.FILE_FORMS: "Its forms take no files.",
+    Capability.SENT_FILES: "What comes with a message is not read.",
+}
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")

@@ -23,7 +23,7 @@ from tests.unit.adapters.slack.offers import OFFERS
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, belongs
 from tests.unit.adapters.slack.shown_buttons import menus_of, places_of, shown_button
 
-_CLICKED = {"button", "checkboxes", "multi_static_select"}
+_CLICKED = {"button", "checkboxes", "multi_static_select", "file_input"}
 
 
 class SimulatedSlackPerson(SlackBatches, SlackCommands):
@@ -256,6 +256,27 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def reply(self, text: str | None) -> None:
         await self._writes(Verb.REPLY, text or "")
+
+    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
+        notes, live = len(self._person.private_notes(self._channel)), self._live()
+        assert await self._opens(Verb.REPLY)
+        share = self._slack.people_files.share
+        shown = look(await self._person.sees_modal()).controls
+        [entry] = [c for c in shown if c.kind not in _CLICKED]
+        objects = [share(each.name, each.data) for each in files]
+        assert (await self._person.submit({entry.label: text, LABELS.attach: objects})).ok
+        assert self._person.modal is None
+        before = live.edited
+
+        def is_decided() -> bool:
+            has_note = len(self._person.private_notes(self._channel)) > notes
+            return has_note or live.edited != before
+
+        await self._slack.until(is_decided)
+        shown_notes = [
+            m for m in self._person.messages(self._channel) if m.ephemeral_to == self._person.id
+        ]
+        return "\n".join(look(each).visible_text for each in shown_notes[notes:])
 
     async def ask_back(self, text: str) -> None:
         await self._writes(Verb.ASK_BACK, text)

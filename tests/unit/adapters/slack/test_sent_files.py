@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
-from answerback_slack.sent_files import parse_files
+from answerback_slack.file_objects import parse_files
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.workspace import Message

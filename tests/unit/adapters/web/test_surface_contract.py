@@ -25,6 +25,7 @@ async def stage(
 
 
 UNSUPPORTED = {
+    Capability.FILE_FORMS: "Files are attached by the page's own script; its own tests prove that.",
     Capability.SENT_FILES: "There is no conversation around the question.",
     Capability.EDITS: "The page has an editor of its own.",
     Capability.COMMANDS: "People use the page itself.",
