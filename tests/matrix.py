@@ -68,7 +68,7 @@ PROOFS: Final = {
     ),
     "tests/meta/test_wheel.py": (
         "test_all_wheels_have_the_same_version_and_require_each_others",
-        "test_a_hook_imports_no_more_where_only_its_distribution_is_installed",
+        "test_the_distribution_beside_an_agent_requires_none_of_the_services_libraries",
         "test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_service",
     ),
 }

@@ -34,6 +34,18 @@ Wheels = dict[str, Path]
 _TIMEOUT = 30.0
 _USER_PACKAGES = ("bot", "adapters", "storage")
 """Packages that a user's project may well have, named like Answerback's directories."""
+_LIBRARIES = {
+    "cryptography",
+    "discord-py",
+    "jsonschema-rs",
+    "psycopg",
+    "pynacl",
+    "python-telegram-bot",
+    "slack-bolt",
+    "sqlite-utils",
+    "uvloop",
+}
+"""What only a service needs."""
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +172,12 @@ def test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_servi
     )
 
 
+@pytest.mark.rule("CLI-31")
+def test_the_distribution_beside_an_agent_requires_none_of_the_services_libraries() -> None:
+    assert closure(["answerback-agents"]).isdisjoint(_LIBRARIES)
+    assert closure(["answerback[all]"]) >= _LIBRARIES
+
+
 def test_the_suites_for_plug_ins_are_installed_only_where_they_are_wanted(
     wheels: Wheels, service: Path, tmp_path: Path
 ) -> None:
@@ -263,8 +281,7 @@ def test_what_runs_beside_an_agent_needs_none_of_the_services_libraries(
     )
     names = {name.lower().replace("_", "-") for name in json.loads(held.stdout)}
     assert names == closure(["answerback-agents"])
-    libraries = {"cryptography", "jsonschema-rs", "pynacl", "psycopg", "sqlite-utils", "uvloop"}
-    assert names.isdisjoint({*libraries, "discord-py", "python-telegram-bot", "slack-bolt"})
+    assert names.isdisjoint(_LIBRARIES)
     listed = _run(agents / "answerback", "--help", folder=tmp_path)
     assert listed.returncode == 0, listed.stderr
     assert {"connect", "hook", "mcp-proxy"} <= set(listed.stdout.split())
