@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple
@@ -20,11 +25,13 @@ from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.manual_timers import ManualTimers
 from answerback_testing.surface_clicks import ClicksContract
 from answerback_testing.surface_commands import CommandsContract
 from answerback_testing.surface_contract import SharedSurfaceContract
 from answerback_testing.surface_gaps import GapsContract
 from answerback_testing.surface_grants import GrantsContract
+from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_testing.surface_outages import OutagesContract
 from answerback_testing.surface_people import PeopleContract
 from answerback_testing.surface_too_late import TooLateContract
@@ -161,3 +168,20 @@ class LoadBalancer:
         """Remove all services."""
         await self._up.aclose()
         self._proxy.targets.clear()
+
+
+async def start_replicas(
+    up: AsyncExitStack, count: int, start: Callable[..., AbstractAsyncContextManager[Any]]
+) -> SurfaceHarness:
+    """Start so many services with one surface, each with timers of its own, until ``up`` is closed.
+
+    Args:
+        start: runs one; returns its parts, of which the second is the service and the fourth shows messages.
+    """
+    harnesses = []
+    for _ in range(count):
+        timers = ManualTimers()
+        _, service, _, message_sync = await up.enter_async_context(start(timers=timers))
+        await message_sync.sweep(SWEEP)
+        harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
+    return combine_replicas(harnesses)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import aiohttp
 import pytest
@@ -16,15 +17,14 @@ from answerback_discord import api_client
 from answerback_discord.api_client import USER_AGENT
 from answerback_discord.errors import ErrorCode
 from answerback_discord.http_endpoint import PATH
-from answerback_testing.manual_timers import ManualTimers
-from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
+from answerback_testing.surface_harness import SurfaceHarness
 from tests.fakes import long_timeouts
 from tests.fakes.discord.faults import Call
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import view_message
 from tests.fakes.discord.world import Channel, Guild
 from tests.fakes.long_timeouts import HASTY, PATIENT
-from tests.surface_setups import LoadBalancer, Setup
+from tests.surface_setups import LoadBalancer, Setup, start_replicas
 from tests.unit.adapters.discord.example_events import EXAMPLE_EVENTS
 from tests.unit.adapters.discord.rig import Mode, run_surface
 from tests.unit.adapters.discord.simulated_people import SimulatedDiscordPerson
@@ -75,18 +75,15 @@ class DiscordStage:
     async def restart(self, delays: Delays = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)
-        harnesses, serve = [], self._load_balancer.serve
-        for _ in range(self._setup.replicas):
-            timers = ManualTimers()
-            up = run_surface(
-                *(self.discord, self._setup.database, self._mode, serve),
-                timers=timers,
-                delays=delays,
-            )
-            _, service, _, message_sync = await self._up.enter_async_context(up)
-            await message_sync.sweep(SWEEP)
-            harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
-        self.harness = combine_replicas(harnesses)
+        start = partial(
+            run_surface,
+            self.discord,
+            self._setup.database,
+            self._mode,
+            self._load_balancer.serve,
+            delays=delays,
+        )
+        self.harness = await start_replicas(self._up, self._setup.replicas, start)
 
     def _set_endpoint(self, url: str) -> None:
         self.discord.application.interactions_endpoint_url = url

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,11 +16,10 @@ from answerback_chat.delays import Delays
 from answerback_telegram import limits
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.parse import message_id
-from answerback_testing.manual_timers import ManualTimers
-from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
+from answerback_testing.surface_harness import SurfaceHarness
 from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.telegram.server import FakeTelegram
-from tests.surface_setups import LoadBalancer, Setup
+from tests.surface_setups import LoadBalancer, Setup, start_replicas
 from tests.unit.adapters.telegram.rig import Mode, run_surface
 from tests.unit.adapters.telegram.simulated_people import SimulatedTelegramPerson
 
@@ -56,18 +56,15 @@ class TelegramStage:
     async def restart(self, delays: Delays = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)
-        harnesses, serve = [], self._load_balancer.serve
-        for _ in range(self._setup.replicas):
-            timers = ManualTimers()
-            up = run_surface(
-                *(self.telegram, self._setup.database, self._mode, serve),
-                timers=timers,
-                delays=delays,
-            )
-            _, service, _, message_sync = await self._up.enter_async_context(up)
-            await message_sync.sweep(SWEEP)
-            harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
-        self.harness = combine_replicas(harnesses)
+        start = partial(
+            run_surface,
+            self.telegram,
+            self._setup.database,
+            self._mode,
+            self._load_balancer.serve,
+            delays=delays,
+        )
+        self.harness = await start_replicas(self._up, self._setup.replicas, start)
 
     def _set_target(self, url: str) -> None:
         self.telegram.webhook_target = url

@@ -230,35 +230,44 @@ async def test_a_service_that_may_have_asked_before_it_went_is_reported_as_such(
 OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": None, "reply": None}
 
 
+class SlowService:
+    """A service that accepts an ask late, and has it open until it is withdrawn."""
+
+    def __init__(self) -> None:
+        self.taking, self.accepts, self.deleted = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    def app(self) -> web.Application:
+        app = web.Application()
+        app.router.add_post("/v1/asks", self._take)
+        app.router.add_get("/v1/asks/ask_1", self._stands)
+        app.router.add_delete("/v1/asks/ask_1", self._delete)
+        return app
+
+    async def _take(self, _request: web.Request) -> web.Response:
+        self.taking.set()
+        await self.accepts.wait()
+        return web.json_response(OPEN, status=201)
+
+    async def _delete(self, _request: web.Request) -> web.Response:
+        self.deleted.set()
+        return web.json_response({**OPEN, "status": "withdrawn"})
+
+    async def _stands(self, _request: web.Request) -> web.Response:
+        await self.deleted.wait()
+        return web.json_response({**OPEN, "status": "withdrawn"})
+
+
 @pytest.mark.rule("ACP-5")
 async def test_an_editors_answer_before_the_ask_exists_withdraws_the_ask_later() -> None:
     """The editor answers, and everything ends, while the service is still accepting the ask."""
-    taking, answered, deleted = asyncio.Event(), asyncio.Event(), asyncio.Event()
-
-    async def take(_request: web.Request) -> web.Response:
-        taking.set()
-        await answered.wait()
-        return web.json_response(OPEN, status=201)
-
-    async def delete(_request: web.Request) -> web.Response:
-        deleted.set()
-        return web.json_response({**OPEN, "status": "withdrawn"})
-
-    async def stands(_request: web.Request) -> web.Response:
-        await deleted.wait()
-        return web.json_response({**OPEN, "status": "withdrawn"})
-
-    app = web.Application()
-    app.router.add_post("/v1/asks", take)
-    app.router.add_get("/v1/asks/ask_1", stands)
-    app.router.add_delete("/v1/asks/ask_1", delete)
-    async with listening(app) as url, asyncio.timeout(WAIT):
+    slow = SlowService()
+    async with listening(slow.app()) as url, asyncio.timeout(WAIT):
         parts = Parts(asking(url))
         await asyncio.to_thread(parts.proxy.relay_from_agent, [line(permission())])
-        await taking.wait()
+        await slow.taking.wait()
         await asyncio.to_thread(parts.proxy.relay_from_editor, [line(selected("no"))])
-        answered.set()
-        await deleted.wait()
+        slow.accepts.set()
+        await slow.deleted.wait()
         await asyncio.to_thread(parts.join)
     assert parts.agent.lines(1) == [selected("no")]
     assert parts.warned == []
@@ -267,35 +276,16 @@ async def test_an_editors_answer_before_the_ask_exists_withdraws_the_ask_later()
 @pytest.mark.rule("ACP-5")
 async def test_the_proxy_waits_at_its_end_for_an_ask_being_submitted() -> None:
     """No ask may stay open that nobody waits for."""
-    taking, deleted = asyncio.Event(), asyncio.Event()
-    go_on = asyncio.Event()
-
-    async def take(_request: web.Request) -> web.Response:
-        taking.set()
-        await go_on.wait()
-        return web.json_response(OPEN, status=201)
-
-    async def delete(_request: web.Request) -> web.Response:
-        deleted.set()
-        return web.json_response({**OPEN, "status": "withdrawn"})
-
-    async def stands(_request: web.Request) -> web.Response:
-        await deleted.wait()
-        return web.json_response({**OPEN, "status": "withdrawn"})
-
-    app = web.Application()
-    app.router.add_post("/v1/asks", take)
-    app.router.add_get("/v1/asks/ask_1", stands)
-    app.router.add_delete("/v1/asks/ask_1", delete)
-    async with listening(app) as url, asyncio.timeout(WAIT):
+    slow = SlowService()
+    async with listening(slow.app()) as url, asyncio.timeout(WAIT):
         parts = Parts(asking(url))
         await asyncio.to_thread(parts.proxy.relay_from_agent, [line(permission())])
-        await taking.wait()
+        await slow.taking.wait()
         ending = asyncio.create_task(asyncio.to_thread(parts.proxy.end))
-        go_on.set()
+        slow.accepts.set()
         await ending
         await asyncio.to_thread(parts.join)
-        assert deleted.is_set()
+        assert slow.deleted.is_set()
 
 
 def test_ending_the_turn_outside_a_session_interrupts_nothing() -> None:
