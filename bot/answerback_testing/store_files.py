@@ -132,6 +132,16 @@ class FilesContract:
         await store.asks.create(Write(_ask(1, file)), None)
         assert await store.files.begin("file_c", "coder", 900.0, 2)
 
+    async def test_an_upload_begins_again_for_its_uploader_until_it_is_complete(
+        self, store: Store
+    ) -> None:
+        for _ in range(2):
+            assert await store.files.begin("file_a", "coder", 900.0, 0)
+        assert not await store.files.begin("file_a", "other", 900.0, 0)
+        await store.files.add_chunk("file_a", 0, _CHUNKS[0])
+        await store.files.finish(_file("a"))
+        assert not await store.files.begin("file_a", "coder", 900.0, 0)
+
     async def test_what_no_ask_claims_is_deleted_after_a_while(self, store: Store) -> None:
         old, kept = await _upload(store, "a", at=100.0), await _upload(store, "b", at=100.0)
         new = await _upload(store, "c", at=200.0)

@@ -24,6 +24,7 @@ _SWEPT: Final = 100
 """Files that are looked up at a time."""
 _BEGIN: Final = """INSERT INTO files (id, agent, at) SELECT $1, CAST($2 AS text), CAST($3 AS double precision)
     WHERE CAST($4 AS integer) = 0 OR (SELECT count(*) FROM files WHERE agent = $2 AND ask_id IS NULL) < $4
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at WHERE files.agent = excluded.agent AND files.value IS NULL
     RETURNING 1"""
 _ORPHANS: Final = f"""SELECT DISTINCT file_id FROM file_chunks
     WHERE NOT EXISTS (SELECT 1 FROM files WHERE id = file_id) LIMIT {_SWEPT}"""

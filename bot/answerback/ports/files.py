@@ -60,6 +60,7 @@ class FileStore(FileReader, Protocol):
     async def begin(self, file_id: str, agent: str, at: float, limit: int) -> bool:
         """Begin an upload; False if that many of the agent's uploads are unclaimed (0: no limit).
 
+        The agent may begin it again until it is complete. False, too, if another agent has begun it, or it is complete.
         Uploads that an agent begins at the same moment in several processes may exceed the limit.
         """
 

@@ -73,17 +73,31 @@ class PeopleFiles:
         if match is None:
             raise _refused("This is no upload.")
         file_id = f"file_{match[1]}"
-        done = await self.store.get(file_id)
-        if done is not None and done.agent == uploader_name(person):  # the response to it was lost
-            return done.file
+        if (done := await self._stored(file_id, person)) is not None:  # the response to it was lost
+            return done
         async with self._reading:
-            data = await read_whole(self.store, upload_id)
-            if not 0 < chunks <= _MAX_CHUNKS or -(-len(data) // CHUNK) != chunks:
-                raise _refused(f"Not all of {name} has arrived. Attach it again.")
             try:
-                return await self._store(file_id, name, data, person)
-            finally:
-                await self.store.drop(upload_id)
+                return await self._store_upload(upload_id, file_id, name, chunks, person)
+            except (ProblemError, TooManyFilesError):
+                # The same may have been sent before, and was stored meanwhile.
+                if (done := await self._stored(file_id, person)) is not None:
+                    return done
+                raise
+
+    async def _stored(self, file_id: str, person: Person) -> AttachedFile | None:
+        found = await self.store.get(file_id)
+        return None if found is None or found.agent != uploader_name(person) else found.file
+
+    async def _store_upload(
+        self, upload_id: str, file_id: str, name: str, chunks: int, person: Person
+    ) -> AttachedFile:
+        data = await read_whole(self.store, upload_id)
+        if not 0 < chunks <= _MAX_CHUNKS or -(-len(data) // CHUNK) != chunks:
+            raise _refused(f"Not all of {name} has arrived. Attach it again.")
+        try:
+            return await self._store(file_id, name, data, person)
+        finally:
+            await self.store.drop(upload_id)
 
     async def take(self, name: str, data: bytes, person: Person) -> AttachedFile:
         return await self._store(f"file_{secrets.token_hex(16)}", name, data, person)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import Any
 
@@ -342,3 +343,27 @@ async def test_a_person_keeps_no_more_than_some_files_unsent(service: Service) -
     with pytest.raises(TooManyFilesError):
         await sent(service)
     await sent(service, by=BEN)
+
+
+@pytest.mark.rule("FILE-16")
+async def test_an_upload_whose_end_is_sent_again_while_it_is_stored_is_one_file(
+    parts: Parts,
+) -> None:
+    files = parts.service().people_files
+    upload = await files.begin(ADA)
+    await files.add_chunk(upload, 0, JPEG)
+    first, second = await asyncio.gather(*(files.finish(upload, ADA, "a.jpg", 1) for _ in range(2)))
+    assert first == second
+    assert await parts.store.files.read_chunk(first.id, 0) == JPEG
+
+
+@pytest.mark.rule("FILE-16")
+async def test_an_upload_that_a_killed_process_had_begun_to_store_is_stored(parts: Parts) -> None:
+    files = parts.service().people_files
+    upload = await files.begin(ADA)
+    await files.add_chunk(upload, 0, JPEG)
+    file_id = upload.replace("upload_", "file_")
+    assert await parts.store.files.begin(file_id, uploader_name(ADA), parts.clock.now(), 0)
+    file = await files.finish(upload, ADA, "a.jpg", 1)
+    assert file.id == file_id
+    assert await parts.store.files.read_chunk(file.id, 0) == JPEG
