@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback_agents.cli.options import Token, Urgency, Url
+from answerback_agents.cli.options import NoUpload, Token, Urgency, Url
 
 
 def command(
@@ -16,6 +16,7 @@ def command(
         str | None, typer.Option(help="Where to ask if the model does not say: a route or a place.")
     ] = None,
     urgency: Urgency = None,
+    no_upload: NoUpload = False,
     tools: Annotated[
         str | None,
         typer.Option(help="The asking tools to offer: names separated by commas."),
@@ -49,5 +50,5 @@ def command(
         parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    options = RelayOptions(tools, wait, to, urgency, Path.cwd())
+    options = RelayOptions(tools, wait, to, urgency, None if no_upload else Path.cwd())
     asyncio.run(serve_on_streams(resolve_url(url), token, options))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback_agents.cli.options import Urgency, Url, Yes
+from answerback_agents.cli.options import NoUpload, Urgency, Url, Yes
 from answerback_agents.cli.output import EXIT_USAGE, confirm, fail, print_result, say
 from answerback_agents.cli.service_address import answers
 from answerback_agents.connect.change_plan import Change, Target
@@ -70,6 +71,7 @@ def command(
         ),
     ] = None,
     urgency: Urgency = None,
+    no_upload: NoUpload = False,
 ) -> None:
     """Connect an agent, so that its questions and permission prompts go to people.
 
@@ -85,7 +87,9 @@ def command(
         fail(known.hints[scope], EXIT_USAGE)
     if sign_in and (remove or only_print):
         fail("--sign-in goes with neither --remove nor --print.", EXIT_USAGE)
-    service = _service(url, token_env, scope, to, urgency, sign_in=sign_in)
+    service = replace(
+        _service(url, token_env, scope, to, urgency, sign_in=sign_in), uploads=not no_upload
+    )
     targets = known.targets(
         scope if scope in known.places else next(iter(known.places)), service, Path.cwd()
     )

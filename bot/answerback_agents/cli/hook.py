@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from answerback_agents.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv, Urgency
+from answerback_agents.cli.options import (
+    SERVICE_URL,
+    TOKEN_ENV,
+    NoUpload,
+    ServiceUrl,
+    To,
+    TokenEnv,
+    Urgency,
+)
 from answerback_base.hosts import hosts_with
 
 if TYPE_CHECKING:
@@ -53,6 +61,7 @@ def command(
         ),
     ] = 86_000,
     urgency: Urgency = None,
+    no_upload: NoUpload = False,
 ) -> None:
     """Run by an agent's command hooks: read the event from standard input, ask, and print the answer.
 
@@ -79,7 +88,9 @@ def command(
     threading.Thread(target=_follow_host, daemon=True).start()
     signal.signal(signal.SIGALRM, _overdue)
     signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
-    answer = answer_event(agent, event, service, to, wait, raw=raw, urgency=urgency)
+    answer = answer_event(
+        agent, event, service, to, wait, raw=raw, urgency=urgency, uploads=not no_upload
+    )
     signal.setitimer(signal.ITIMER_REAL, 0)  # the time is no longer up in the middle of the answer
     _print(answer)
     receipt.confirm()  # only now: until it is printed, the service counts it as undelivered

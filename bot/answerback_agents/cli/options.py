@@ -58,6 +58,13 @@ Urgency = Annotated[
     Literal["low", "normal", "high"] | None,
     typer.Option(help="How urgent it is; by default as the route says, which may also limit it."),
 ]
+NoUpload = Annotated[
+    bool,
+    typer.Option(
+        "--no-upload",
+        help="Upload no picture of the session's folder, whatever a question names.",
+    ),
+]
 PassToken = Annotated[
     bool,
     typer.Option(

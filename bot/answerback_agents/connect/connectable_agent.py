@@ -41,6 +41,8 @@ class ServiceConnection:
     """The urgency of what is asked, unless the model says it; None: the route's."""
     program: str = NAME
     """The command that starts this program."""
+    uploads: bool = True
+    """False if no picture of the session's folder is uploaded, whatever a question names."""
 
     def hook_command(self, agent: str) -> str:
         arguments = [self.program, "hook", agent]
@@ -51,9 +53,10 @@ class ServiceConnection:
 
     @property
     def options(self) -> list[str]:
-        """The options of our commands that say where to ask and how urgent it is."""
+        """The options of our commands: where to ask, how urgent it is, and whether pictures are uploaded."""
         to = [] if self.to is None else ["--to", self.to]
-        return to if self.urgency is None else [*to, "--urgency", self.urgency]
+        urgency = [] if self.urgency is None else ["--urgency", self.urgency]
+        return [*to, *urgency, *([] if self.uploads else ["--no-upload"])]
 
     @property
     def mcp_url(self) -> str:

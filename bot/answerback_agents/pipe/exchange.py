@@ -68,6 +68,7 @@ def answer_event(
     patience: float = SUBMIT_PATIENCE,
     raw: bytes | None = None,
     urgency: str | None = None,
+    uploads: bool = True,
 ) -> Answer:
     """Answer an event, whatever happens.
 
@@ -77,11 +78,12 @@ def answer_event(
         wait: seconds to wait for an answer: must be less than the host waits for its hook.
         patience: seconds for which calls are retried until the service has accepted the ask.
         urgency: by default as the route says.
+        uploads: whether pictures that a question names are uploaded.
     """
     asked = event
     try:
         if decides(agent, event):
-            shown = _shown_pictures(agent, event, service, patience)
+            shown = _shown_pictures(agent, event, service, patience) if uploads else None
             if shown is not None:
                 asked, raw = {**event, shown.field: shown.pictures.referring()}, None
             body = _with_found(
@@ -97,7 +99,7 @@ def answer_event(
             answered = _exchange(agent, short, service, {"to": to}, None, LOOKUP_PATIENCE)
         if is_answer(agent, event, answered.body):
             if answered.files:
-                answered = _with_saved_files(answered, service)
+                answered = _with_saved_files(answered, service, is_waited_for=decides(agent, event))
             return Answer(answered.body or None, text=answered.text)
         failure: Exception = service.foreign(HTTPStatus.OK)
     except UnreachableError as error:
@@ -145,15 +147,20 @@ def _of_text(response: Response, text: str) -> Response:
     return response._replace(body=json.loads(text), text=text)
 
 
-def _with_saved_files(response: Response, service: BlockingConnection) -> Response:
+def _with_saved_files(
+    response: Response, service: BlockingConnection, *, is_waited_for: bool
+) -> Response:
     """Save the files that people sent, and name their paths in the answer, which arrives whatever becomes of them."""
-    from answerback_agents.pipe.saved_files import MAX_FILE, save_files, with_paths
+    from answerback_agents.pipe.saved_files import MAX_FILE, TIMEOUT, save_files, with_paths
 
     def fetch(file_id: str, timeout: float) -> bytes:
         return service.read(f"/v1/files/{quote(file_id, safe='')}", MAX_FILE, timeout)
 
     sent = as_object(parse_message(response.files.encode()))
-    files = save_files(objects(sent.get("files")), str(sent.get("conversation")), fetch)
+    # A host gives a hook that only fetches late answers ten seconds in all.
+    timeout = TIMEOUT if is_waited_for else TIMEOUT / 2
+    listed, conversation = objects(sent.get("files")), str(sent.get("conversation"))
+    files = save_files(listed, conversation, fetch, timeout)
     return _of_text(response, with_paths(response.text, files, is_json=True))
 
 

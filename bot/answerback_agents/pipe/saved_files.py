@@ -58,7 +58,10 @@ def files_of(ask: Mapping[str, Any]) -> Sequence[Json]:
 
 
 def save_files(
-    files: Sequence[Json], conversation: str, fetch: Callable[[str, float], bytes]
+    files: Sequence[Json],
+    conversation: str,
+    fetch: Callable[[str, float], bytes],
+    timeout: float = TIMEOUT,
 ) -> list[Json]:
     """Save files, and return them with the ``path`` of each, or why it is ``not_saved``.
 
@@ -66,8 +69,9 @@ def save_files(
         files: as the ask's JSON has them.
         conversation: the agent's, or the ask's id if it has none.
         fetch: returns the bytes of the file with an id, within some seconds.
+        timeout: seconds for which all of them are waited for.
     """
-    until = time.monotonic() + TIMEOUT
+    until = time.monotonic() + timeout
     return [
         _saved(each, conversation, lambda file_id: fetch(file_id, until - time.monotonic()))
         for each in files

@@ -46,11 +46,12 @@ def question(folder: Path) -> Json:
     return {**asking(questions=questions), "cwd": str(folder)}
 
 
-async def hooked(service: Served, event: Json) -> Json:
+async def hooked(service: Served, event: Json, *, uploads: bool = True) -> Json:
     """Return the answer that the hook prints for Claude Code."""
     calls = BlockingConnection(service.url)
+    raw = json.dumps(event).encode()
     answer = await asyncio.to_thread(
-        answer_event, "claude", event, calls, wait=WAIT, raw=json.dumps(event).encode()
+        answer_event, "claude", event, calls, wait=WAIT, raw=raw, uploads=uploads
     )
     printed: Json = json.loads(answer.printed() or "{}")
     return printed
@@ -84,6 +85,17 @@ async def test_a_prompt_for_permission_shows_and_uploads_nothing(
     await service.act(ask, action="answer", value="deny")
     await waiting
     assert SHOWN not in str(ask.request.arguments)
+
+
+async def test_a_hook_that_may_not_upload_shows_the_text_alone(
+    service: Served, folder: Path
+) -> None:
+    waiting = asyncio.create_task(hooked(service, question(folder), uploads=False))
+    ask = await service.newest()
+    assert ask.request.files == ()
+    assert str(ask.form.questions[0].options[0].preview).endswith(REFERENCE)
+    await service.act(ask, action="answer", value="React")
+    await waiting
 
 
 async def test_pictures_that_the_service_refuses_hold_up_no_question(

@@ -44,6 +44,18 @@ def test_how_urgent_it_is_goes_into_the_address_the_hooks_and_the_command(
     assert not (home / ".codex" / "config.toml").exists()
 
 
+@pytest.mark.rule("FILE-40")
+def test_that_nothing_is_uploaded_goes_into_the_hooks_and_the_command(
+    connect: Connect, home: Path
+) -> None:
+    connect("codex", "--yes", "--no-upload")
+    codex = tomllib.loads((home / ".codex" / "config.toml").read_text())
+    assert codex["hooks"]["PreToolUse"][0]["hooks"][0]["command"].endswith(" --no-upload")
+    connect("junie", "--yes", "--no-upload")
+    server = json.loads((home / ".junie/mcp/mcp.json").read_text())["mcpServers"]["answerback"]
+    assert server["args"][-1] == "--no-upload"
+
+
 def test_where_to_ask_goes_into_the_address_and_the_hooks(connect: Connect, home: Path) -> None:
     connect("codex", "--yes", "--to", "slack:C1")
     codex = tomllib.loads((home / ".codex" / "config.toml").read_text())
