@@ -45,7 +45,7 @@ _LIBRARIES = {
     "sqlite-utils",
     "uvloop",
 }
-"""What only a service needs."""
+"""The packages that only a service needs."""
 
 
 @pytest.fixture(scope="module")

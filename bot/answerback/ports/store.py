@@ -54,7 +54,7 @@ class Write(NamedTuple):
     grant: GrantChange | None = None
     """The change of a grant. Only a new ask uses one."""
     seen: SeenState | None = None
-    """The part that its agent has seen, since the ask's ``read_by_agent_at``, of what is owed to it; None: as before."""
+    """The part of its debt that the agent has seen, since the ask's ``read_by_agent_at``; None: as before."""
     rows: tuple[NewRow, ...] = ()
     """The rows that extensions store with the change."""
     ask_rows: tuple[AskRow, ...] = ()
