@@ -24,6 +24,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from answerback.core.errors import RateLimitedError
 from answerback.ports.outage_log import Outage
 from answerback_base.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
@@ -65,6 +66,27 @@ class _Client(SocketModeClient):
         self._on_too_many = on_too_many
         self.too_many = False
         """True once Slack has closed the connection because there were too many."""
+
+    async def issue_new_wss_url(self) -> str:
+        """Ask Slack where to connect to. The SDK's own method cannot read an error that is a page of HTML.
+
+        Raises:
+            SlackApiError: Slack refuses it.
+            ValueError: what Slack responds is not an address.
+        """
+        while True:
+            try:
+                response = await self.web_client.apps_connections_open(app_token=self.app_token)
+            except SlackApiError as error:
+                refused = errors.error_from_exception("apps.connections.open", error)
+                if not isinstance(refused, RateLimitedError):
+                    raise
+                await asyncio.sleep(refused.retry_after)
+                continue
+            url = response.data.get("url") if isinstance(response.data, dict) else None
+            if not isinstance(url, str):
+                raise ValueError("Slack has named no address to connect to")  # noqa: TRY004 it is Slack's value
+            return url
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
         """Handle a message from Slack, which may arrive after Slack has closed the connection."""
@@ -123,7 +145,8 @@ class SocketModeConnections:
 
     def __post_init__(self) -> None:
         self._disconnected = True
-        self._clients: set[_Client] = set()
+        self._clients: dict[_Client, None] = {}
+        """In the order in which they were opened."""
         self._work = BackgroundTasks()
         self._first_attempt_done = asyncio.Event()
         self._reason = "not connected yet"
@@ -191,7 +214,7 @@ class SocketModeConnections:
     async def _connect(self) -> _Client:
         client = _Client(self.token, self.web, self._record_too_many)
         client.socket_mode_request_listeners.append(self._handle)
-        self._clients.add(client)
+        self._clients[client] = None
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 client.wss_uri = await client.issue_new_wss_url()
@@ -207,7 +230,7 @@ class SocketModeConnections:
 
     async def _close(self, client: _Client) -> None:
         await client.close()
-        self._clients.discard(client)  # not if this was cancelled: then `stop` closes it
+        self._clients.pop(client, None)  # not if this was cancelled: then `stop` closes it
 
     def _record_too_many(self) -> None:
         """Report an outage at once: a connection that Slack rejects as one too many was never usable."""

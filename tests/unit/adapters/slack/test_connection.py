@@ -131,6 +131,34 @@ async def test_after_a_connection_that_lasted_there_is_no_pause_and_later_ones_b
     assert third < second
 
 
+@pytest.mark.rule("SLACK-10")
+async def test_a_page_instead_of_an_address_to_connect_to_is_a_short_outage_and_no_defect(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with workspace() as (slack, _, _):
+        failing = slack.faults.add("apps.connections.open", status=503, times=3)
+        async with run_app(slack, tmp_path / "a.db", "socket") as app:
+            await slack.socket.connected(connection.CONNECTIONS)
+            await until_ready(app, "")
+    assert failing.hits == 3
+    assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []
+    warned = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert any("Slack answered apps.connections.open with status 503" in each for each in warned)
+
+
+@pytest.mark.rule("SLACK-10")
+async def test_a_limited_connection_is_opened_once_slack_allows_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with workspace() as (slack, _, _):
+        limited = slack.faults.add("apps.connections.open", status=429, retry_after=1)
+        async with run_app(slack, tmp_path / "a.db", "socket") as app:
+            await slack.socket.connected(connection.CONNECTIONS)
+            await until_ready(app, "")
+    assert limited.hits == 1
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
+
+
 async def until_ready(app: App, but_for: str) -> None:
     """Wait until people can be reached, or cannot for this reason."""
 

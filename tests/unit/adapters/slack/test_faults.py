@@ -346,15 +346,15 @@ async def test_renewing_one_connection_loses_no_click(up: Rig) -> None:
 async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    issue, calls = SocketModeClient.issue_new_wss_url, []
+    connect, calls = SocketModeClient.connect, []
 
-    async def odd_at_first(client: Any) -> str:
+    async def odd_at_first(client: Any) -> None:
         calls.append(client)
         if len(calls) <= connection.CONNECTIONS:
             raise AttributeError("'list' object has no attribute 'get'")
-        return await issue(client)
+        await connect(client)
 
-    monkeypatch.setattr(SocketModeClient, "issue_new_wss_url", odd_at_first)
+    monkeypatch.setattr(SocketModeClient, "connect", odd_at_first)
     async with rig(tmp_path) as up:
         await up.slack.socket.connected(connection.CONNECTIONS)
         assert up.app.surface.unready_reason() is None
