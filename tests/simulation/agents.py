@@ -28,18 +28,22 @@ _COMMANDS: Final = ("git push origin main", "rm -rf build", "make deploy", "psql
 
 _AGAIN: Final = ("pytest -q", "pytest -q", "npm test")
 """The commands that agents want to run more than once."""
+_CONFIRMATIONS: Final = {"pair": 1, "trio": 2}
+"""The confirmations that are due, by route."""
+_APPROVALS: Final = (0.35, 0.35, 0.95)
+"""The share of calls that ask for a permission: where it is large, grants are used again and again."""
 _CONSUMERS: Final = 2
 """The number of programs that want to use one approval at the same time."""
 
 
 def plans(rng: random.Random, people: dict[str, str], count: int, seconds: float) -> list[Plan]:
     """Make up the asks of a simulation."""
-    made = []
+    made, approvals = [], rng.choice(_APPROVALS)
     for number in range(count):
         responders = frozenset(people.values())
-        call = _call(rng, number)
-        route = "pair" if rng.random() < 0.2 else "ops"
-        if call["name"] != "ask_user" and rng.random() < 0.7:
+        call = _call(rng, number, approvals)
+        route = rng.choice(["pair", "trio"]) if rng.random() < 0.2 else "ops"
+        if call["name"] != "ask_user" and rng.random() < max(0.7, approvals):
             route = "dev"
             call |= {"takes_edited": True, "origin": {"folder": "/work"}}
             call["arguments"]["tool_input"]["command"] = rng.choice(_AGAIN)
@@ -59,7 +63,7 @@ def plans(rng: random.Random, people: dict[str, str], count: int, seconds: float
             body["callback"] = {"url": f"http://127.0.0.1:{RECEIVER_PORT}/{number}"}
         patience = rng.choice([None, None, 5.0, 60.0, 600.0])
         withdraws = patience is not None and rng.random() < 0.15
-        due = 1 if route == "pair" else 0
+        due = _CONFIRMATIONS.get(route, 0)
         key = f"call-{number}"
         made.append(
             Plan(
@@ -69,8 +73,8 @@ def plans(rng: random.Random, people: dict[str, str], count: int, seconds: float
     return made
 
 
-def _call(rng: random.Random, number: int) -> Json:
-    if rng.random() < 0.35:
+def _call(rng: random.Random, number: int, approvals: float) -> Json:
+    if rng.random() < approvals:
         command = f"{rng.choice(_COMMANDS)} # {number}"
         return {
             "name": "PermissionRequest",

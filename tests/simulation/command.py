@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 
 from tests.simulation.faults import WEIGHTS, Fault, Schedule
 from tests.simulation.planted import PLANTED
-from tests.simulation.running import run_seed, run_seeds, shorten
-from tests.simulation.universe import Result
+from tests.simulation.running import kinds_of, run_seed, run_seeds, shorten
+from tests.simulation.universe import Result, front_of
 
 
 def main() -> None:
@@ -38,11 +38,11 @@ def main() -> None:
         virtual += result.virtual
         judged += result.judged
         if given.digests:
-            _say(f"seed {result.seed}, digest {result.digest}")
+            _say(f"seed {result.seed}, {front_of(result.seed)}, digest {result.digest}")
         if result.violations:
             failed += 1
-            _report(result if given.whole or given.until_failed else shorten(result))
-            if given.until_failed:
+            _report(result if given.whole or given.until else shorten(result))
+            if given.until in kinds_of(result):
                 break
     seconds = time.perf_counter() - began
     _say(", ".join(f"{name} judged {count}" for name, count in judged.items()))
@@ -66,7 +66,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=1, help="the first of them")
     parser.add_argument("--minutes", type=float, help="run new seeds for so long, instead")
     parser.add_argument("--jobs", type=int, default=1, help="how many to run at a time")
-    parser.add_argument("--until-failed", action="store_true", help="stop at the first failure")
+    parser.add_argument(
+        "--until", metavar="INVARIANT", help="stop at the first seed in which it fails"
+    )
     parser.add_argument(
         "--planted",
         nargs="?",
@@ -104,12 +106,12 @@ def _repeat(given: argparse.Namespace) -> int:
 
 
 def _find_planted(word: str, seeds: int, first: int) -> int:
-    """Print a table of the planted bugs; return how many were not found as the invariant that was meant to see them."""
+    """Print a table of the planted bugs; return how many were not found by the invariant that was meant to see them."""
     missed = 0
     for planted in PLANTED:
         if word not in planted.name:
             continue
-        arguments = ["--until-failed", "--seeds", str(seeds), "--first", str(first)]
+        arguments = ["--until", planted.finds, "--seeds", str(seeds), "--first", str(first)]
         arguments += [part for kind in planted.faults for part in ("--only", kind)]
         done = subprocess.run(
             [sys.executable, "-m", "tests.simulation", *arguments],
@@ -118,16 +120,17 @@ def _find_planted(word: str, seeds: int, first: int) -> int:
             text=True,
             check=False,
         )
-        found = re.search(r"^seed (\d+),", done.stdout, re.MULTILINE)
-        kinds = sorted(set(re.findall(r"^  ([A-Z]+):", done.stdout, re.MULTILINE)))
-        count = "not found" if found is None else str(int(found[1]) - first + 1)
-        missed += planted.finds not in kinds
-        _say(f"| {planted.name} | {', '.join(kinds)} | {count} |")
+        failed = re.findall(r"^seed (\d+),", done.stdout, re.MULTILINE)
+        is_found = f"\n  {planted.finds}:" in done.stdout
+        missed += not is_found
+        count = int(failed[-1]) - first + 1 if is_found else f"not in {seeds}"
+        _say(f"| {planted.name} | {planted.finds} | {count} |")
     return missed
 
 
 def _report(result: Result) -> None:
-    _say(f"seed {result.seed}, digest {result.digest}, {len(result.faults)} faults:")
+    front, count = front_of(result.seed), len(result.faults)
+    _say(f"seed {result.seed}, {front}, digest {result.digest}, {count} faults:")
     for line in result.faults:
         _say(f"  --fault '{line}'")
     for violation in result.violations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +31,9 @@ WEIGHTS: Final = {
     "refuse": 4,
     "lose answer": 6,
     "act late": 4,
+    "answer late": 4,
     "forbid": 2,
+    "renew": 2,
     "repeat event": 3,
     "kill agents": 2,
     "fail callbacks": 3,
@@ -42,6 +44,10 @@ _LATEST: Final = 15.0
 """The most seconds by which Slack does late what it was asked for. The service is ready for twenty."""
 _SUSPENDED: Final = 660.0
 """Seconds after which the service tries again what only the operator can fix: ten minutes, and until the next look."""
+_LOOK_AWAY: Final = 200.0
+"""Seconds for which nobody looks at what a late call did: a click would repair it."""
+_SLOWEST: Final = 9.0
+"""The most seconds that Slack takes to answer what it has carried out. The service waits for ten."""
 _MOST: Final = 30
 _SOON: Final = 120.0
 """Seconds within which a click or a call must come, for the service to be killed at it."""
@@ -103,6 +109,12 @@ class Faults:
         self.schedule = schedule
         self.kills = 0
         self._troubled_until = 0.0
+        self._nobody_looks_until = 0.0
+
+    @property
+    def nobody_looks(self) -> bool:
+        """True while people have something else to do."""
+        return self._loop.time() < self._nobody_looks_until
 
     @property
     def quiet_since(self) -> float:
@@ -140,7 +152,7 @@ class Faults:
         """Let one thing go wrong; ``rng`` decides the details."""
         if kind in {"kill at click", "kill at call"}:
             await self._kill_at(
-                self._slack.http.sent if kind == "kill at click" else self._slack.calls, rng
+                self._delivered if kind == "kill at click" else self._slack.calls, rng
             )
         elif kind in {"kill", "kill busy", "power", "restart", "pause", "clock"}:
             await self._trouble_service(kind, rng)
@@ -216,36 +228,71 @@ class Faults:
                 # The caller has gone, and Slack does what was asked all the same, some time later.
                 late = self._act_late(rng.choice(_LATE_METHODS), rng)
                 self._loop.create_task(late, context=self._loop.kernel.copy())
+            case "answer late":
+                late = self._answer_late(rng)
+                self._loop.create_task(late, context=self._loop.kernel.copy())
             case "forbid":
                 forbidden = plan("chat.update", times=None, error=rng.choice(_FORBIDDEN))
                 self._loop.after(seconds := rng.choice([10, 120, 900]), forbidden.release)
                 self._trouble_until(seconds + _SUSPENDED)
+            case "renew":
+                # Slack closes each connection of Socket Mode from time to time.
+                renewal = self._slack.socket.disconnect(
+                    rng.choice(["warning", "refresh_requested"])
+                )
+                self._loop.create_task(renewal, context=self._loop.kernel.copy())
             case "repeat event":
                 self._repeat_event(rng)
             case _:
                 raise ValueError(f"there is no fault {kind!r}")
 
     async def _act_late(self, method: str, rng: random.Random) -> None:
-        """Let Slack carry out a call seconds later, or after some more edits, of which it may undo one.
-
-        Of edits, the next one that leaves an ask open: another edit may follow it.
-        """
-        calls = self._slack.calls
-        edits, seconds = rng.randint(0, 2), rng.uniform(0.2, _LATEST)
+        """Let Slack carry out a call seconds later: an edit, if it can be, after another one, which it undoes."""
+        calls, seconds = self._slack.calls, rng.uniform(0.2, _LATEST)
+        # Of edits, the next one that leaves an ask open: another one may follow it.
         about = _CONTROL if method == "chat.update" else ""
         late = self._slack.faults.add(method, hang=True, drop=True, about=about)
-        with contextlib.suppress(TimeoutError):
-            await self._slack.until(lambda: late.hits, _SOON)
-        before = len(calls)
+        await self._until(lambda: late.hits, _SOON)
+        if not late.hits:
+            late.release()
+            return
+        begun = len(calls)
+        late_args = next(call.args for call in reversed(calls) if call.fault is not None)
 
-        def edited() -> bool:
-            done = sum(call.ok and call.method == "chat.update" for call in calls[before:])
-            return 0 < edits <= done
+        def was_outrun() -> bool:
+            return any(
+                call.ok
+                and call.method == "chat.update"
+                and call.args.get("ts") == late_args.get("ts")
+                and call.args.get("blocks") != late_args.get("blocks")
+                for call in calls[begun:]
+            )
 
-        with contextlib.suppress(TimeoutError):
-            await self._slack.until(edited, seconds)
+        await self._until(was_outrun, seconds)
         self._trouble_until()
+        self._nobody_looks_until = self._loop.time() + _LOOK_AWAY
         late.release()
+
+    async def _answer_late(self, rng: random.Random) -> None:
+        """Let Slack edit a message at once, and say so only seconds later, when people have acted on it."""
+        late = self._slack.faults.add("chat.update", hang=True, when="after", about=_CONTROL)
+        await self._until(lambda: late.hits, _SOON)
+        if late.hits:
+            await asyncio.sleep(rng.uniform(1, _SLOWEST))
+            self._trouble_until()
+            self._nobody_looks_until = self._loop.time() + _LOOK_AWAY
+        late.release()
+
+    async def _until(self, condition: Callable[[], object], seconds: float) -> None:
+        """Wait until Slack is in a state, or some seconds have passed."""
+        with contextlib.suppress(TimeoutError):
+            await self._slack.until(condition, seconds)
+
+    @property
+    def _delivered(self) -> Sized:
+        """The payloads that Slack has sent to the service."""
+        slack = self._slack
+        return slack.http.sent if slack.way is slack.http else slack.socket.wire
 
     def _start_again(self, rng: random.Random) -> None:
         self.kills += 1
@@ -254,7 +301,12 @@ class Faults:
 
     def _repeat_event(self, rng: random.Random) -> None:
         """Deliver something once more that Slack has delivered before, as after an acknowledgement that got lost."""
-        recent = self._slack.http.sent[-5:]
-        if recent:
-            sent = rng.choice(recent)
-            self._loop.create_task(self._slack.http.post(sent), context=self._loop.kernel.copy())
+        slack = self._slack
+        if slack.way is slack.http and slack.http.sent:
+            again = slack.http.post(rng.choice(slack.http.sent[-5:]))
+        elif slack.socket.wire and slack.socket.connections:
+            connection = rng.choice(slack.socket.connections)
+            again = slack.socket.deliver(rng.choice(slack.socket.wire[-5:]), connection)
+        else:
+            return
+        self._loop.create_task(again, context=self._loop.kernel.copy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from answerback_client.async_client import AsyncClient
@@ -26,15 +26,18 @@ class FrontEnd:
 
     Args:
         people: the names of those who use it, by their ids; they need not be allowed to decide.
+        is_away: whether none of them uses it now.
     """
 
     def __init__(
-        self, loop: SimulatedLoop, rng: random.Random, evidence: Evidence, people: Mapping[str, str]
-    ) -> None:
+        self, loop: SimulatedLoop, rng: random.Random, evidence: Evidence, people: Mapping[str, str],
+        is_away: Callable[[], bool],
+    ) -> None:  # fmt: skip
         self._loop = loop
         self._rng = rng
         self._evidence = evidence
         self._people = people
+        self._is_away = is_away
         self._keys = 0
 
     async def live(self) -> None:
@@ -42,6 +45,8 @@ class FrontEnd:
         async with AsyncClient(API_URL, FRONT_TOKEN) as client:
             while True:
                 await asyncio.sleep(self._rng.expovariate(1 / pause))
+                if self._is_away():
+                    continue
                 try:
                     await self._use(client)
                 except RefusedError as error:

@@ -36,6 +36,17 @@ class Callback(asyncio.TimerHandle):
         self._run()
 
 
+class _Task(asyncio.Task[Any]):
+    """A task whose place in a set does not depend on its address: aiohttp and discord.py have sets of tasks."""
+
+    def __init__(self, coro: Any, number: int, **given: Any) -> None:
+        self._number = number
+        super().__init__(coro, **given)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
 class SimulatedLoop(asyncio.AbstractEventLoop):
     """The loop that all simulated processes share."""
 
@@ -169,7 +180,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     def create_task(self, coro: Any, *, name: str | None = None, context: Any = None) -> Any:
         self._names += 1
-        return asyncio.Task(coro, loop=self, name=name or f"task {self._names}", context=context)
+        name = name or f"task {self._names}"
+        return _Task(coro, self._names, loop=self, name=name, context=context)
 
     def get_task_factory(self) -> None:
         return None

@@ -135,3 +135,9 @@ def boot(machine: Machine) -> None:
     global _machine
     _machine = machine
     random.seed(machine.random.getrandbits(64))
+    # Imported late, because `install` must come first.
+    from aiohttp.http_websocket import WebSocketWriter
+
+    # aiohttp masks what a WebSocket's client sends with a generator of its own, made when it was imported.
+    masks: random.Random = (WebSocketWriter.__init__.__kwdefaults__ or {})["random"]
+    masks.seed(machine.random.getrandbits(64))

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from answerback_chat.control_codec import Control as Decoded
@@ -81,7 +81,7 @@ class SimulatedPerson:
 
     def __init__(
         self, loop: SimulatedLoop, rng: random.Random, slack: FakeSlack, person: Person,
-        evidence: Evidence, pauses: Sequence[float],
+        evidence: Evidence, pauses: Sequence[float], is_away: Callable[[], bool],
     ) -> None:  # fmt: skip
         self._loop = loop
         self._rng = rng
@@ -89,6 +89,7 @@ class SimulatedPerson:
         self._person = person
         self._evidence = evidence
         self._pause = rng.choice(pauses)
+        self._is_away = is_away
         self._persistence = rng.choice(_PERSISTENCE)
         self._copies: list[tuple[str, Snapshot]] = []
         """Older copies of messages that their client still shows."""
@@ -97,11 +98,13 @@ class SimulatedPerson:
     async def live(self) -> None:
         while True:
             await asyncio.sleep(self._rng.expovariate(1 / self._pause))
+            if self._is_away():
+                continue
             with contextlib.suppress(ClientRefusalError):  # it is gone from their screen
                 ask_id = await self._look_and_act()
                 while ask_id is not None and self._rng.random() < self._persistence:
                     await asyncio.sleep(self._rng.uniform(1, 6))
-                    ask_id = await self._look_and_act(ask_id)
+                    ask_id = None if self._is_away() else await self._look_and_act(ask_id)
 
     async def _look_and_act(self, only: str | None = None) -> str | None:
         """Do something about one of the asks, or about this one alone; return the one, if there was anything to do."""

@@ -21,7 +21,7 @@ def _granted(evidence: Evidence) -> Iterator[str]:
     allowed: dict[str, list[tuple[int, str]]] = {}
     for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
-        if stored is None or (grant := stored["grant"]) is None or ask_id in evidence.erasures:
+        if stored is None or (grant := stored["grant"]) is None:
             continue
         if grant["use"] is None:
             made = GivenGrant(grant["by"]["user_id"], grant["uses"])

@@ -194,6 +194,7 @@ PLANTED: Final = (
         "shown_revision=min(shown.revision, latest.revision - needs_update),",
         "shown_revision=latest.revision,",
         "SHOWN",
+        ("answer late",),
     ),
     Planted(
         "an edit that Slack makes late is not undone",
@@ -267,6 +268,53 @@ PLANTED: Final = (
         "due_ids = await self.service.store.claims.claim_due(claim, now, _BATCH + len(waiting))",
         "due_ids = await self.service.store.claims.claim_due(claim, now - 1_800, _BATCH + len(waiting))",
         "TIME",
+    ),
+    Planted(
+        "the uses of a grant are not counted",
+        "answerback_storage.sqlite.asks",
+        "UPDATE grants SET used = used + 1 WHERE",
+        "UPDATE grants SET used = used WHERE",
+        "GRANT",
+    ),
+    Planted(
+        "a grant allows after it was revoked",
+        "answerback_storage.sqlite.asks",
+        "UPDATE grants SET ended_at = $2 WHERE",
+        "UPDATE grants SET ended_at = NULL WHERE",
+        "GRANT",
+    ),
+    Planted(
+        "the confirmation of one person counts as two",
+        "answerback.core.confirmation",
+        "by, voters = vote.by, [each.by for each in votes]",
+        "by, voters = vote.by, []",
+        "CONFIRM",
+    ),
+    Planted(
+        "a change is decided by what an ask was before the last one",
+        "answerback_storage.sqlite.change_batches",
+        "self._asks[ask.id] = ask, cached[1]  # at the end",
+        "self._asks[ask.id] = cached  # at the end",
+        "QUIET",
+    ),
+    Planted(
+        "agents are told of a click before it is committed",
+        "answerback.service.act_or_refuse",
+        "            outcome, repeated = await commits.store.asks.change(",
+        "            early = decide(await commits.store.asks.get(intent.ask_id)).result\n"
+        "            if isinstance(early, Write):\n"
+        "                commits.publish(early)\n"
+        "                await __import__('asyncio').sleep(0.1)\n"
+        "            outcome, repeated = await commits.store.asks.change(",
+        "TOLD",
+        ("kill at click",),
+    ),
+    Planted(
+        "what was erased can be read in the record",
+        "answerback.core.erasure",
+        "if name in _KEPT and isinstance(value, str | bool | int)",
+        "if isinstance(value, str | bool | int)",
+        "ERASE",
     ),
 )
 

@@ -93,7 +93,7 @@ def _collect(seed: int, child: int, reading: int) -> Result:
 
 def shorten(failed: Result) -> Result:
     """Leave out the faults without which a seed fails in the same way; return the shortest failure that was found."""
-    kinds = _kinds(failed)
+    kinds = kinds_of(failed)
     best, tries, size = failed, 0, max(1, len(failed.faults) // 2)
     while size and tries < _TRIES:
         start, shorter = 0, False
@@ -101,7 +101,7 @@ def shorten(failed: Result) -> Result:
             left = [*best.faults[:start], *best.faults[start + size :]]
             tries += 1
             result = run_seed(failed.seed, Schedule([Fault.parse(line) for line in left]))
-            if _kinds(result) & kinds:
+            if kinds_of(result) & kinds:
                 best, shorter = result, True
             else:
                 start += size
@@ -109,5 +109,6 @@ def shorten(failed: Result) -> Result:
     return best
 
 
-def _kinds(result: Result) -> set[str]:
+def kinds_of(result: Result) -> set[str]:
+    """Return the ids of the invariants that did not hold."""
     return {violation.partition(":")[0] for violation in result.violations}

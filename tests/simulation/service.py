@@ -59,7 +59,7 @@ def warm_up() -> None:
 
 
 def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Settings:
-    """The settings of the service, as its operator would write them."""
+    """The settings of the service, as its operator would write them: for Socket Mode, if Slack has no request URL."""
     everybody = list(people.values())
     to = f"slack:{CHANNEL}"
     return settings_type().model_validate(
@@ -77,6 +77,7 @@ def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Sett
                     "edit": True,
                 },
                 "pair": {"to": to, "responders": everybody, "confirmations": {"count": 1}},
+                "trio": {"to": to, "responders": everybody, "confirmations": {"count": 2}},
             },
             "agents": {
                 "robot": {
@@ -87,7 +88,11 @@ def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Sett
             },
             "slack": {
                 "bot_token": slack.bot_token,
-                "signing_secret": slack.signing_secret,
+                **(
+                    {"signing_secret": slack.signing_secret}
+                    if slack.way is slack.http
+                    else {"app_token": slack.app_token}
+                ),
                 "api_url": slack.api_url,
             },
         }

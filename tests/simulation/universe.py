@@ -37,6 +37,8 @@ from tests.simulation.watch import SOON, Watch
 
 HOUR: Final = 3_600.0
 ASKS: Final = 10
+HTTP: Final = "HTTP"
+SOCKET_MODE: Final = "Socket Mode"
 CALM: Final = 3 * HOUR
 """Seconds without faults within which everything must have come to its end."""
 _PEOPLE: Final = {"ann": "U0ANN", "bob": "U0BOB", "cy": "U0CY"}
@@ -108,12 +110,18 @@ def simulate(
     )
 
 
+def front_of(seed: int) -> str:
+    """The way in which Slack and the service of a seed are connected."""
+    return random.Random(f"front {seed}").choice([HTTP, SOCKET_MODE])
+
+
 class _Universe:
     def __init__(self, seed: int, loop: SimulatedLoop, folder: Path, schedule: Schedule) -> None:
         self._seed = seed
         self._loop = loop
         self._folder = folder
         self.evidence = Evidence()
+        self.front = front_of(seed)
         self._slack = FakeSlack(retry_delays=(1.0, 60.0, 300.0))
         planned = plans(self._random("asks"), _PEOPLE, ASKS, HOUR)
         self._agents = Agents(loop, self._random("agents"), self.evidence, planned)
@@ -130,7 +138,8 @@ class _Universe:
             people.append(slack.person(_STRANGER, "eve"))
             names = {person.id: person.user.name for person in people}
             slack.workspace.add_channel(CHANNEL, *names, name="ops")
-            slack.deliver_to(f"http://127.0.0.1:{PUBLIC_PORT}/slack/events")
+            if self.front == HTTP:
+                slack.deliver_to(f"http://127.0.0.1:{PUBLIC_PORT}/slack/events")
             await self._receiver.start()
             disk = Disk()
             disk.install()
@@ -138,11 +147,19 @@ class _Universe:
             service.start()
             self._agents.start()
             pauses = self._random("pauses").choice([BUSY, SELDOM])
+
+            def is_away() -> bool:
+                return self.faults.nobody_looks
+
             living = [
-                SimulatedPerson(self._loop, self._random(p.id), slack, p, self.evidence, pauses)
+                SimulatedPerson(
+                    self._loop, self._random(p.id), slack, p, self.evidence, pauses, is_away
+                )
                 for p in people
             ]
-            front_end = FrontEnd(self._loop, self._random("front end"), self.evidence, names)
+            front_end = FrontEnd(
+                self._loop, self._random("front end"), self.evidence, names, is_away
+            )
             lives = [*(each.live() for each in living), front_end.live()]
             tasks = [self._loop.create_task(life) for life in lives]
             watch = Watch(self._loop, slack, self.evidence, self.faults)
