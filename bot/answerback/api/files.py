@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated
 
 from aiohttp import web
 from pydantic import Field
@@ -20,11 +18,6 @@ from answerback.core.secrecy import readable_files
 from answerback.http.file_response import send_file
 from answerback.ports.files import StoredFile
 from answerback.service.file_wire import uploaded_file_body
-
-STALL_SECONDS: Final = 10.0
-"""Seconds within which more of an upload has to arrive."""
-UPLOAD_SECONDS: Final = 300.0
-"""Seconds within which all of it has to."""
 
 
 class UploadQuery(Wire):
@@ -53,7 +46,7 @@ async def upload(call: Call) -> web.Response:
         raise ProblemError(415, "Encoded file", detail)
     if (call.request.content_length or 0) > MAX_FILE:
         raise _too_large()
-    parts = arriving(call.request)
+    parts = call.read_parts()
     if (person := _sender(call, query)) is not None:
         file = await call.service.people_files.take(query.name, await _read(parts), person)
     else:
@@ -96,36 +89,6 @@ async def _read(parts: AsyncIterator[bytes]) -> bytes:
 def _too_large() -> ProblemError:
     detail = f"A file may have at most {MAX_FILE // 1024**2} MiB ({MAX_FILE:,} bytes)."
     return ProblemError(413, "Content too large", detail)
-
-
-async def arriving(request: web.Request, stall: float = STALL_SECONDS) -> AsyncIterator[bytes]:
-    """Yield the body as it arrives.
-
-    Args:
-        stall: seconds within which more of it has to.
-
-    Raises:
-        ProblemError: 408 if it stalls, 400 if it ends early.
-    """
-    ends = time.monotonic() + UPLOAD_SECONDS
-    try:
-        while True:
-            async with asyncio.timeout(min(stall, ends - time.monotonic())):
-                part = await request.content.readany()
-            if not part:
-                return
-            yield part
-    except TimeoutError:
-        request.protocol.close()
-        detail = (
-            f"More has to arrive every {stall:g} seconds, and all of it within {UPLOAD_SECONDS:g}."
-        )
-        raise ProblemError(408, "Upload stalled", detail) from None
-    except web.RequestPayloadError as error:
-        request.content.feed_eof()  # otherwise aiohttp keeps reading after the response, fails again and logs it
-        request.protocol.close()
-        detail = "The body's framing does not match its headers."
-        raise ProblemError(400, "Bad body", detail) from error
 
 
 async def fetch(call: Call) -> web.StreamResponse:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import urlencode
@@ -16,6 +24,7 @@ from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
+from answerback.http.arriving_body import arriving
 from answerback.http.request_body import BODY_TIMEOUT
 from answerback.ports.extension import Running
 from answerback.ports.operation import ResponseSpec
@@ -184,6 +193,14 @@ class Call:
             ProblemError: 400, 413, 415, or 422 with this title.
         """
         return parse_model(model, await self.read_json(), title)
+
+    def read_parts(self) -> AsyncIterator[bytes]:
+        """Yield a body that is no JSON as it arrives.
+
+        Raises:
+            ProblemError: 408 if it stalls, 400 if it ends early.
+        """
+        return arriving(self.request)
 
     async def read_json(self) -> JsonValue:
         """Read the body as JSON.

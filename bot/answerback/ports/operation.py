@@ -6,7 +6,7 @@ a route, a parameter or a status that the other lacks.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar
@@ -34,7 +34,7 @@ class ApiCall(Protocol):
 
     @property
     def request(self) -> web.Request:
-        """The request; its body is read by `read_model`, within the API's bounds."""
+        """The request; its body is read by `read_model` or `read_parts`, within the API's bounds."""
 
     @property
     def store(self) -> Store:
@@ -78,6 +78,15 @@ class ApiCall(Protocol):
 
         Raises:
             ProblemError: 400, 413, 415, or 422 with this title.
+        """
+
+    def read_parts(self) -> AsyncIterator[bytes]:
+        """Yield the bytes of a body of the type that the operation names as ``body_media``, as they arrive.
+
+        The handler counts them: they may be as many as the caller sends within five minutes.
+
+        Raises:
+            ProblemError: 408 if it stalls, 400 if it ends early.
         """
 
     async def run_to_completion(self, change: Coroutine[object, object, T]) -> T:
@@ -125,7 +134,7 @@ class Operation(Generic[C]):
     body: type[BaseModel] | None = None
     is_body_optional: bool = False
     body_media: str | None = None
-    """The media type of a body that is no JSON, and that the handler reads itself."""
+    """The media type of a body that is no JSON; see `ApiCall.read_parts`."""
     example: JsonValue = None
     """A valid body."""
     links: tuple[str, ...] = ()

@@ -14,9 +14,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from answerback.api.files import arriving
 from answerback.core import files
 from answerback.core.errors import ProblemError
+from answerback.http.arriving_body import arriving
 from answerback.ports.settings_tables import LimitSettings
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 from tests.unit.picture_samples import GIF, HUGE, JPEG, PNG, PNG_SIZE, SVG, WEBP

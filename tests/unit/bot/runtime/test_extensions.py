@@ -21,7 +21,7 @@ from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, Extension, Running, ServiceParts
 from answerback.ports.extension_rows import NO_ROWS, NewRow, Rows, RowTable
 from answerback.ports.installed_extensions import installed_extensions
-from answerback.ports.operation import ApiCall, Operation, ResponseSpec, get
+from answerback.ports.operation import ApiCall, Operation, ResponseSpec, get, put
 from answerback.ports.person_key import hash_of
 from answerback.ports.plugin import Finding
 from answerback.ports.settings_tables import Table
@@ -69,6 +69,10 @@ async def _count_all(call: ApiCall) -> web.Response:
     return web.json_response(None if tally is None else len(await call.store.rows.list("tally")))
 
 
+async def _count_bytes(call: ApiCall) -> web.Response:
+    return web.json_response(sum([len(part) async for part in call.read_parts()]))
+
+
 class Tally(Extension):
     """Counts outcomes: an extension that uses everything that the door offers."""
 
@@ -91,6 +95,7 @@ class Tally(Extension):
                 {200: ResponseSpec("How often it is counted.", TallyBody)},
                 after="record",
             ),
+            put("tallyBytes", "/tally", "Count bytes", _count_bytes, {}, body_media="image/png"),
             get("tallyAll", "/tally.json", "Count all", _count_all, {}, roles=None, public=True),
         )
 
@@ -254,6 +259,8 @@ async def test_an_operation_of_an_extension_is_served_described_and_checked_like
             for listener in (up.api_url, up.public_url):
                 async with http.get(f"{listener}/tally.json", headers={}) as response:
                     assert await response.json() == 1
+            async with http.put(f"{up.api_url}/tally", data=b"\0" * 200_000) as response:
+                assert await response.json() == 200_000
             async with http.get(f"{up.public_url}/v1/asks/{ask.id}/tally") as response:
                 assert response.status == 404
             async with http.get(f"{up.api_url}/openapi.json") as response:
@@ -262,6 +269,7 @@ async def test_an_operation_of_an_extension_is_served_described_and_checked_like
     assert ids[ids.index("record") + 1] == "tallyOfAsk"
     assert ids[-1] == "tallyAll"
     assert "receipt" not in ids, "that extension is not installed"
+    assert [*document["paths"]["/tally"]["put"]["requestBody"]["content"]] == ["image/png"]
     assert "TallyBody" in document["components"]["schemas"]
 
 
