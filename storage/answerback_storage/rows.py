@@ -19,7 +19,15 @@ from typing import Any, Final, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from answerback.core.ask import AbandonedMessage, Ask, Placement, RecordEntry, Request, Thread
+from answerback.core.ask import (
+    PARTS,
+    AbandonedMessage,
+    Ask,
+    Placement,
+    RecordEntry,
+    Request,
+    Thread,
+)
 from answerback.core.erasure import erase_request
 from answerback.core.errors import IdempotencyKeyReusedError, StoreError, UnreadableRowError
 from answerback.core.walker import GivenAnswer, Walk
@@ -301,9 +309,11 @@ def dump_state(ask: Ask) -> str:
 def ask_from_row(row: Row, request: Request) -> Ask:
     """Build the ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
+    fields: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
     try:
-        state = from_json(rest)
-        state |= {
+        stored = from_json(rest)
+        stored |= {
             "id": ask_id,
             "revision": revision,
             "shown_revision": shown_revision,
@@ -311,19 +321,18 @@ def ask_from_row(row: Row, request: Request) -> Ask:
             "thread": None if thread is None else from_json(thread),
             "request": request,
         }
-        # Plain loops: a restored ask is read with every click on it.
-        for part, names in stored_ask.PART_FIELDS:
-            values = state[part] = {}
-            for name, stored in names:
-                if stored in state:
-                    values[name] = state[stored]
-                    del state[stored]
-        for name, stored in stored_ask.RENAMED_FIELDS:
-            if stored in state:
-                state[name] = state.pop(stored)
-        if "place_before" in state["placement"]:
-            stored_ask.nest_before(state["placement"]["place_before"])
-        ask = _ASK.validate_python(state)
+        # Few of all fields are stored, because defaults are not.
+        for name, value in stored.items():
+            if name in stored_ask.PART_FIELDS:
+                part, field = stored_ask.PART_FIELDS[name]
+                parts[part][field] = value
+            elif name in stored_ask.RENAMED_FIELDS:
+                fields[stored_ask.RENAMED_FIELDS[name]] = value
+            else:
+                fields[name] = value
+        if "place_before" in parts["placement"]:
+            stored_ask.nest_before(parts["placement"]["place_before"])
+        ask = _ASK.validate_python(fields | parts)
     except ValueError as error:
         raise unreadable_ask_error(ask_id, error) from error
     # This process or another may have read the request before it was erased.

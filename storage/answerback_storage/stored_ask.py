@@ -46,10 +46,12 @@ def _named(kind: type[Any]) -> tuple[tuple[str, str], ...]:
     return tuple((each.name, STORED_NAMES.get(each.name, each.name)) for each in fields(kind))
 
 
-PART_FIELDS: Final = tuple((part, _named(kind)) for part, kind in PARTS.items())
-"""The names of the fields of each part, each with its stored name."""
-RENAMED_FIELDS: Final = tuple(pair for pair in _named(Ask) if pair[0] != pair[1])
-"""Those of an ask itself whose stored names differ."""
+PART_FIELDS: Final = {
+    stored: (part, name) for part, kind in PARTS.items() for name, stored in _named(kind)
+}
+"""The part that each field of one belongs to, and the field's name there, by its stored name."""
+RENAMED_FIELDS: Final = {stored: name for name, stored in _named(Ask) if name != stored}
+"""The names of those fields of an ask itself whose stored names differ."""
 _BEFORE: Final = {each.name for each in fields(Placement)} - {"place_before", "shown_revision"}
 _PLACEMENT: Final = TypeAdapter(Placement)
 

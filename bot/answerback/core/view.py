@@ -277,7 +277,7 @@ def _view_of(ask: Ask, labels: Labels) -> View:
         closes_at=ask.schedule.expires_at if ask.outcome is None else None,
         approval=form.decided_by_hand,
         plan=any(each.plan for each in form.questions),
-        headline=headline_of(form) if not ask.request.editable else _headline_now(ask),
+        headline=headline_of(form) if not ask.request.editable else headline_now(ask),
         erased=ask.erased_at is not None,
         retry_request=ask.retry_request,
         can_try_again=ask.outcome is not None and can_try_again(ask),
@@ -355,7 +355,7 @@ def _confirmation(ask: Ask, labels: Labels) -> Confirmation:
     )
 
 
-def _headline_now(ask: Ask) -> str:
+def headline_now(ask: Ask) -> str:
     """Return the headline of a call that may have been changed."""
     first = next((as_decided(ask, each) for each in ask.form.questions[:1]), None)
     return "" if first is None else headline_of(ask.form.model_copy(update={"questions": (first,)}))

@@ -7,20 +7,20 @@ The shapes are what the OpenAPI document describes, and mypy proves that what is
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal, NotRequired, TypeAlias, cast
+from typing import Annotated, Literal, NamedTuple, NotRequired, TypeAlias, cast
 
 from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from answerback.core import ask as asks
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Status, headline_of
 from answerback.core.clarification import pending_question
 from answerback.core.edited_call import digest_of
 from answerback.core.editing import difference_of, written_edit
 from answerback.core.giving_up import GaveUp
 from answerback.core.secrecy import is_telling, keeps_secret, readable_files, view_for_agent
 from answerback.core.urgency import MarkColor, Urgency
-from answerback.core.view import view_of
+from answerback.core.view import asker_label, headline_now, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.approvals.decision_note import decision_note
@@ -190,9 +190,38 @@ def ask_json(ask: Ask, *, to_people: bool = False) -> JsonObject:
     return cast("JsonObject", body)  # mypy does not know that it is plain JSON
 
 
-def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
-    view, answers = view_of(ask, places_pictures=True), () if secret else ask.walk.answers
+class _FromView(NamedTuple):
+    """The part of the JSON of an ask that comes from its view."""
+
+    headline: str
+    label: str
+    prompt: PromptBody | None = None
+    recipients: tuple[str, ...] | None = None
+    handed_over: HandedOverBody | None = None
+
+
+def _from_view(ask: Ask, *, secret: bool) -> _FromView:
+    if (
+        not ask.open
+    ):  # a view takes as long as everything else, and most of what it has only an open ask has
+        is_as_sent = secret or not ask.request.editable
+        headline = headline_of(ask.form) if is_as_sent else headline_now(ask)
+        return _FromView(headline, asker_label(ask))
+    view = view_of(ask, places_pictures=True)
     shown = view_for_agent(ask, view) if secret else view
+    hides_question = view.prompt is not None and shown.prompt is None
+    return _FromView(
+        shown.headline,
+        shown.label,
+        prompt_body(shown, secret=secret, hides_question=hides_question),
+        view.recipients,
+        handed_over_body(view.handed_over),
+    )
+
+
+def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
+    answers = () if secret else ask.walk.answers
+    shown = _from_view(ask, secret=secret)
     result, interim = registry.render_result(ask), registry.render_interim_result(ask)
     outcome = ask.outcome
     return {
@@ -209,9 +238,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "surface": ask.placement.destination.surface,
         "thread": _thread(ask),
         "responders": [*ask.placement.responders],
-        "prompt": prompt_body(
-            shown, secret=secret, hides_question=bool(view.prompt and not shown.prompt)
-        ),
+        "prompt": shown.prompt,
         "answers": {given.question_id: given.value for given in answers},
         "sources": {given.question_id: given.source for given in answers},
         "reply": ask.walk.reply,
@@ -224,8 +251,8 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
-        "hand_over_to": None if view.recipients is None else [*view.recipients],
-        "handed_over": handed_over_body(view.handed_over),
+        "hand_over_to": None if shown.recipients is None else [*shown.recipients],
+        "handed_over": shown.handed_over,
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,

@@ -100,6 +100,12 @@ def parse_model(model: type[M], value: object, title: str, status: int = 422) ->
 
 def dump_json(value: object) -> bytes:
     """Serialise a JSON value as UTF-8; lone surrogates are written as the escapes they came in."""
+    import msgspec  # not above: most commands write no JSON
+
+    try:
+        return msgspec.json.encode(value)  # in a tenth of the time of `json`
+    except (TypeError, UnicodeEncodeError):
+        pass  # it holds a number that is written as it came, or a lone surrogate
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode("utf-8", "backslashreplace")
 

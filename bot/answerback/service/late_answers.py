@@ -10,11 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator, KeysView, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Coroutine,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from answerback.core.ask import Ask
@@ -28,6 +37,7 @@ logger = logging.getLogger(__name__)
 _SHARING: Final = 0.1
 """Seconds for which it may wait to be saved that a response has reported outcomes, so that it takes no commit of its
 own. Nobody waits for it, and no list includes them meanwhile."""
+_NO_OUTCOMES: Final[Mapping[str, SeenState]] = MappingProxyType({})
 HoldKey = tuple[str, SeenState]
 """An agent's name, and how the response carries the ask: alone or in a list."""
 
@@ -247,8 +257,8 @@ class ResponseTracker:
     ) -> None:
         self._tracker = tracker
         self._sent = sent
-        self._held: dict[str, HoldKey] = {}
-        self._outcomes: dict[str, SeenState] = {}
+        self._held: tuple[tuple[str, HoldKey], ...] = ()
+        self._outcomes = _NO_OUTCOMES
         self._newly_seen: Sequence[str] = ()
         self._lock: asyncio.Lock | None = None
         self._is_lost = False
@@ -262,15 +272,16 @@ class ResponseTracker:
 
     def hold_back(self, ask: Ask, state: SeenState = SeenState.SEEN) -> None:
         """Reserve this ask's outcome for this response: no list includes it meanwhile."""
-        if ask.id not in self._held:
-            self._held[ask.id] = hold_key = (ask.request.agent or "", state)
+        if ask.id not in dict(self._held):
+            hold_key = (ask.request.agent or "", state)
+            self._held += ((ask.id, hold_key),)
             self._tracker.hold(ask.id, hold_key)
 
     def add_outcome(self, ask: Ask, state: SeenState = SeenState.SEEN) -> None:
         """Note that the response includes this ask; if the ask has ended, its outcome is new to the agent."""
         if not ask.open and not self._is_lost:
             self.hold_back(ask, state)
-            self._outcomes[ask.id] = state
+            self._outcomes = {**self._outcomes, ask.id: state}
 
     def mark_sent(self) -> SentResponse:
         """Note that everything was sent; the asks stay out of the lists until that is saved."""
@@ -301,7 +312,7 @@ class ResponseTracker:
         """
         # Before anything is awaited: a save that runs now finds nothing more to mark.
         self._is_lost = True
-        self._outcomes = {}
+        self._outcomes = _NO_OUTCOMES
         return self._undo_seen(self._tracker.note_lost())
 
     async def _undo_seen(self, restored: asyncio.Future[None]) -> None:
@@ -317,9 +328,9 @@ class ResponseTracker:
         """End the tracking, whatever became of the response."""
         # Callers close a response in several places, so a second time must do nothing.
         self._tracker.unacknowledged.discard(self)
-        for ask_id, hold_key in self._held.items():
+        for ask_id, hold_key in self._held:
             self._tracker.release(ask_id, hold_key)
-        self._held = {}
+        self._held = ()
 
     def _saving(self) -> asyncio.Lock:
         self._lock = self._lock or asyncio.Lock()

@@ -139,7 +139,8 @@ class Signals:
 
     def __init__(self, surfaces: Collection[str] = (), long_wait: float = LONG_WAIT) -> None:
         self._surfaces = surfaces
-        self._followers: dict[str, set[Follower]] = {}
+        self._followers: dict[str, Follower | set[Follower]] = {}
+        """Most asks have one, and thousands of sets of one would take more memory than the followers."""
         self.timers = _Timers(long_wait)
         self.count = 0
         """The number of followers."""
@@ -150,14 +151,19 @@ class Signals:
 
     def add(self, follower: Follower, what: str) -> None:
         """Notify a follower of commits from now on."""
-        self._followers.setdefault(what, set()).add(follower)
+        there = self._followers.setdefault(what, follower)
+        if isinstance(there, set):
+            there.add(follower)
+        elif there is not follower:
+            self._followers[what] = {there, follower}
         self.count += 1
 
     def remove(self, follower: Follower, what: str) -> None:
         """Stop notifying a follower."""
-        followers = self._followers[what]
-        followers.discard(follower)
-        if not followers:
+        there = self._followers[what]
+        if isinstance(there, set):
+            there.discard(follower)
+        if not isinstance(there, set) or not there:
             del self._followers[what]
         self.count -= 1
 
@@ -166,10 +172,16 @@ class Signals:
         """The ids and names that are followed now."""
         return self._followers.keys()
 
+    def followers_of(self, what: str) -> Collection[Follower]:
+        """The followers of an ask or a surface."""
+        found = self._followers.get(what, ())
+        return (found,) if isinstance(found, Follower) else found
+
     def behind(self, what: str, revision: int) -> Iterator[Follower]:
         """The followers of an ask that may not have seen this revision."""
-        followers = self._followers.get(what, ())
-        return (each for each in followers if each.known is None or each.known < revision)
+        return (
+            each for each in self.followers_of(what) if each.known is None or each.known < revision
+        )
 
     def notify(self, ask: Ask) -> None:
         """Notify the followers of an ask, and of its surface, of a commit."""
@@ -186,13 +198,14 @@ class Signals:
         self._wake(surface, ask)
 
     def _wake(self, what: str, ask: Ask) -> None:
-        for follower in self._followers.get(what, ()):
-            follower.wake(ask)
+        if what in self._followers:  # seldom: most changes are of asks that nobody waits for here
+            for follower in self.followers_of(what):
+                follower.wake(ask)
 
     def release(self) -> None:
         """Wake all followers: the process is stopping."""
-        for followers in self._followers.values():
-            for follower in followers:
+        for what in self._followers:
+            for follower in self.followers_of(what):
                 follower.release()
 
 

@@ -72,7 +72,7 @@ class Served:
 
     def waiters(self, ask_id: str) -> int:
         """The number of waiters for an ask."""
-        return len(self.running.service.signals._followers.get(ask_id, ()))
+        return len(self.running.service.signals.followers_of(ask_id))
 
     async def act(self, ask: Ask, **action: Any) -> Json:
         """Act on an ask as a person."""

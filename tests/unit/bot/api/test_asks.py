@@ -148,8 +148,10 @@ def copies_of(ask_id: str) -> int:
 
 async def all_read(api: Served) -> bool:
     """Return True if all waiting callers have read the ask."""
-    followers = api.running.service.signals._followers.values()
-    return all(one.known is not None for all_of_one in followers for one in all_of_one)
+    signals = api.running.service.signals
+    return all(
+        one.known is not None for what in signals.followed for one in signals.followers_of(what)
+    )
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
