@@ -346,7 +346,8 @@ async def test_renewing_one_connection_loses_no_click(up: Rig) -> None:
 async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect, calls = SocketModeClient.connect, []
+    calls: list[Any] = []
+    connect: Any = SocketModeClient.connect
 
     async def odd_at_first(client: Any) -> None:
         calls.append(client)
