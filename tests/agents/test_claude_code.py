@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from tests.agents.conftest import LATE, PATIENCE, Home
-from tests.agents.model import Calls, Model, Says, scripted
+from tests.agents.model import Calls, Json, Model, Says, scripted
 from tests.meta.project import ROOT
 from tests.recipes.conftest import Person
+from tests.unit.picture_samples import png
 
 QUESTION = {
     "question": "Which port?",
@@ -29,6 +32,7 @@ STREAM = (
     *("--permission-prompt-tool", "stdio"),
 )
 """Options of a program that drives it: if nothing can decide about permissions, there is no AskUserQuestion."""
+PNG = png(64, 64)
 TRAVEL = {
     "type": "stdio",
     "command": sys.executable,
@@ -93,6 +97,24 @@ async def test_a_person_answers_claude_codes_question(home: Home, person: Person
         said, _ = await asyncio.gather(final_result(claude), person.answers("8080"))
     assert said == "Done."
     assert '\\"Which port?\\"=\\"8080\\"' in model.sent()
+
+
+def read_what_was_saved(request: Json) -> Calls:
+    """Return a call that reads the photo at the path that the model was told."""
+    found = re.search(r"it is saved at (\S+?/file_\w{32}\.png)", json.dumps(request))
+    assert found is not None, request
+    return Calls("Read", {"file_path": found[1]})
+
+
+async def test_claude_code_reads_a_photo_that_a_person_sent(home: Home, person: Person) -> None:
+    await home.connect("claude")
+    script = scripted(ASKS, read_what_was_saved, Says("Done."))
+    async with script as model, drive(home, model, "--allowedTools", "Read") as claude:
+        said, _ = await asyncio.gather(
+            final_result(claude), person.sends(PNG, "other", text="As in the photo")
+        )
+    assert said == "Done."
+    assert base64.b64encode(PNG).decode() in model.sent()
 
 
 async def test_a_person_allows_a_tool_that_claude_code_asks_about(

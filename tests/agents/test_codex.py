@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator
@@ -15,7 +16,9 @@ from tests.agents.model import Calls, Model, Says, scripted
 from tests.agents.rpc import Connection, Json
 from tests.meta.project import ROOT
 from tests.recipes.conftest import Person
+from tests.unit.picture_samples import png
 
+PNG = png(64, 64)
 QUESTION = {
     "id": "port",
     "header": "Port",
@@ -113,6 +116,22 @@ async def test_a_person_answers_codexs_question(home: Home, person: Person) -> N
     assert len(model.requests) == 2
     assert "The user answered: " in model.sent()
     assert '\\"8080\\"' in model.sent()
+
+
+def view_what_was_saved(request: Json) -> Calls:
+    """Return a call that shows the photo at the path that the model was told."""
+    found = re.search(r"it is saved at (\S+?/file_\w{32}\.png)", json.dumps(request))
+    assert found is not None, request
+    return Calls("view_image", {"path": found[1]})
+
+
+async def test_codex_reads_a_photo_that_a_person_sent(home: Home, person: Person) -> None:
+    async with scripted(ASKS, view_what_was_saved, Says("Done.")) as model:
+        await asyncio.gather(
+            run_codex(home, model), person.sends(PNG, "reply", text="As in the photo")
+        )
+    assert "As in the photo" in model.sent()
+    assert "data:image/png;base64," in model.sent()
 
 
 async def test_codex_asks_with_the_mcp_tool(home: Home, person: Person) -> None:

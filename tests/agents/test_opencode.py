@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from asyncio.subprocess import STDOUT
 from collections.abc import AsyncIterator
@@ -18,7 +19,10 @@ from tests.agents.conftest import LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.ports import free_port
 from tests.recipes.conftest import Person
+from tests.unit.picture_samples import png
 
+PNG = png(64, 64)
+SEES = {"input": ["text", "image"], "output": ["text"]}
 QUESTION = {
     "question": "Which port?",
     "header": "Port",
@@ -50,7 +54,7 @@ class Program:
             "npm": "@ai-sdk/openai-compatible",
             "name": "Scripted",
             "options": {"baseURL": f"{model.url}/v1", "apiKey": "scripted"},
-            "models": {"scripted": {"name": "Scripted"}},
+            "models": {"scripted": {"name": "Scripted", "attachment": True, "modalities": SEES}},
         }
         config = {"model": "scripted/scripted", "provider": {"scripted": provider}, **more}
         opencode.write_text(json.dumps(config))
@@ -107,6 +111,18 @@ async def test_it_asks_with_the_mcp_tool(program: Program, home: Home, person: P
         run = home.run(program.name, "run", "Set it up", **program.environment)
         await asyncio.gather(run, person.answers("8443"))
     assert "8443" in model.sent()
+
+
+async def test_it_gets_a_photo_that_a_person_sent(
+    program: Program, home: Home, person: Person
+) -> None:
+    question = {"question": "Which port?", "answer_type": "text"}
+    async with scripted(Calls("answerback_ask_user", question), Says("Done.")) as model:
+        await program.connect(home, model)
+        run = home.run(program.name, "run", "Set it up", **program.environment)
+        await asyncio.gather(run, person.sends(PNG, "answer", value="As in the photo"))
+    assert "As in the photo" in model.sent()
+    assert base64.b64encode(PNG).decode() in model.sent()
 
 
 async def test_a_person_answers_its_question(program: Program, home: Home, person: Person) -> None:

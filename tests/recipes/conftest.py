@@ -79,6 +79,13 @@ class Person:
         """End the ask with a reply."""
         return await self.act("reply", text=text)
 
+    async def sends(self, picture: bytes, action: str, **more: JsonValue) -> Ask:
+        """Act on the open ask with a photo."""
+        ask = await self.sees()
+        path = f"/v1/files?name=photo.png&user_id=U7&surface={ask.json['surface']}"
+        stored = await self.front.call("POST", path, data=picture)
+        return await self.act(action, files=[stored["id"]], **more)
+
     async def ends_the_turn(self) -> Ask:
         """End the turn, and with it the ask."""
         return await self.act("end_turn")
