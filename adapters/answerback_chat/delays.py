@@ -22,6 +22,8 @@ class Delays:
     """Between checks whether Telegram still posts updates to us."""
     names: float = 1.0
     """Seconds to wait for the names that a message mentions."""
+    album: float = 1.5
+    """Without a further part, after which an album on Telegram is whole."""
     pictures: float = 10.0
     """Seconds that a message waits for its pictures to be sent."""
     files: float = 60.0

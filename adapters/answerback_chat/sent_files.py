@@ -105,7 +105,7 @@ class FileTaker:
         try:
             files = await self.take(sent, actor.person)
         except ProblemError as error:
-            return self._rejected(error, asked.ask)
+            return self.rejected(error, asked.ask)
         result: Acted | Rejected | None = None
         try:
             with_files = intent._replace(wanted=replace(wanted, files=files))
@@ -115,7 +115,8 @@ class FileTaker:
                 await self.drop(files)
         return result
 
-    def _rejected(self, error: ProblemError, ask: Ask) -> Rejected:
+    def rejected(self, error: ProblemError, ask: Ask) -> Rejected:
+        """Return the rejection of what files were sent with, where `take` refused one."""
         reason = self._labels.files_refused.format(reason=error.detail or error.title)
         return Rejected(RejectReason.INVALID, ask, (FILE_REFUSED.problem(reason),))
 

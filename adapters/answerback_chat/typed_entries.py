@@ -17,6 +17,7 @@ from answerback.core.actions import Other
 from answerback.core.ask import Ask
 from answerback.core.confirmer_copies import copy_at
 from answerback.core.errors import PlatformError, Problem
+from answerback.core.files import AttachedFile
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View
@@ -69,6 +70,10 @@ class Entering(MessageInteraction, Protocol):
     @property
     def typed(self) -> str | None:
         """The id of the message that was typed; None for a button."""
+
+    @property
+    def files(self) -> Sequence[AttachedFile]:
+        """The files that came with the text."""
 
 
 C = TypeVar("C", bound=Entering)
@@ -187,7 +192,7 @@ class TypedEntries(ABC, Generic[C]):
             changed = self._labels.selection_changed.format(submit=spec.title)
             if unseen := check_selection(tuple(selected), entry.digest, changed):
                 return None, (lambda: self._tell(click, unseen),)
-        if click.typed is not None and not click.text.strip():
+        if click.typed is not None and not (click.text.strip() or click.files):
             missing = Problem(pointer="", code="text_missing", message=self._labels.text_missing)
             return None, (lambda: self._tell(click, [missing]),)
         each = spec.inputs[entry.page]

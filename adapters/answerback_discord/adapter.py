@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from functools import partial
 from typing import Final
 
@@ -24,6 +25,7 @@ from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.delays import DELAYS, Delays
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.sent_files import FileTaker
 from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
 from answerback_discord.catch_up import Conversation, create_missed_message_reader
@@ -46,12 +48,14 @@ from answerback_discord.parse import (
     can_be_answered,
     is_id,
     snowflake_time,
+    uploads_of,
 )
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.pictures import Pictures
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.plugin import DiscordSettings
 from answerback_discord.posting import Posting
+from answerback_discord.sent_files import ACKNOWLEDGEMENT, ModalsWithFiles
 from answerback_discord.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)
@@ -100,8 +104,12 @@ class DiscordSurface(ChatSurface):
         handler = InteractionHandler(asks, labels, replies, fence)
         self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._events = EventHandler(asks, calls, identity, now)
+        taker = FileTaker(asks.people_files, labels, self.platform, delays.files)
+        self._modals_with_files = ModalsWithFiles(
+            asks, calls, taker, handler, fence, self._show_again
+        )
         self._message_listener = TypedMessageListener(
-            asks, labels, background, leadership.fence, calls, channels, identity
+            asks, labels, background, leadership.fence, calls, channels, identity, taker=taker
         )
         super().__init__(
             asks,
@@ -126,8 +134,7 @@ class DiscordSurface(ChatSurface):
             create_missed_message_reader(asks, calls, self._message_listener),
         )
         if public_key:
-            receive = self._interactions.receive
-            endpoint = HttpEndpoint(public_key, receive, self._finish_http_response, now)
+            endpoint = HttpEndpoint(public_key, self._answer_http, self._finish_http_response, now)
             self.routes = [web.post(PATH, endpoint.handle)]
         self._connected = False
         if settings.gateway:
@@ -176,8 +183,22 @@ class DiscordSurface(ChatSurface):
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
 
+    def _answer_http(self, body: Json) -> Awaitable[InteractionResponse]:
+        if uploads_of(body) and can_be_answered(body):
+            return self._acknowledge_by_http(body)
+        return self._interactions.receive(body)
+
+    async def _acknowledge_by_http(self, body: Json) -> InteractionResponse:
+        self._background.spawn("modal", self._modals_with_files.handle(body))
+        return ACKNOWLEDGEMENT
+
     async def _answer_gateway(self, body: Json) -> None:
         if not can_be_answered(body):
+            return
+        if uploads_of(body):
+            name, token = str(body.get("id")), str(body.get("token"))
+            done = await self.calls.respond_to_interaction(name, token, ACKNOWLEDGEMENT.callback)
+            await self._modals_with_files.handle(body, tell=done.accepted is not False)
             return
         reply = await self._interactions.receive(body)
         await self._respond(body, reply, self._track(body, reply))

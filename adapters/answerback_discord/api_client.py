@@ -13,7 +13,7 @@ import io
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final, NamedTuple
@@ -31,6 +31,7 @@ from answerback_base.backoff import Backoff
 from answerback_base.connection_errors import reason_of
 from answerback_chat.call_limits import CallLimits
 from answerback_chat.control_codec import objects_of
+from answerback_chat.file_download import download
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_discord import limits, parse
 from answerback_discord.components import Json
@@ -243,6 +244,28 @@ class DiscordApi:
         except (PlatformError, aiohttp.ClientError, TimeoutError) as error:
             self._log_unanswered(what, error)
 
+    async def delete_response(self, interaction: Json) -> None:
+        """Delete the response to an interaction: it has said that something is being done, which is done now."""
+        path = f"/webhooks/{interaction.get('application_id')}/{interaction.get('token')}"
+        what = f"the end of the response to interaction {interaction.get('id')}"
+
+        async def delete() -> None:
+            url, headers = f"{self.url}{path}/messages/@original", {"User-Agent": USER_AGENT}
+            timeout = aiohttp.ClientTimeout(total=TIMEOUT)
+            async with self._http.delete(url, headers=headers, timeout=timeout) as response:
+                if response.status >= 400:
+                    answer = _json(await response.read())
+                    raise error_from_response(response.status, answer, response.headers, what)
+
+        try:
+            await retry(delete, passing=_undeleted_delay)
+        except (PlatformError, aiohttp.ClientError, TimeoutError) as error:
+            self._log_unanswered(what, error)
+
+    def read_attachment(self, url: str, is_own: Callable[[str], bool]) -> AsyncGenerator[bytes]:
+        """Read a file; see `answerback_chat.file_download.download`. The token is not sent there."""
+        return download(self._http, url, is_own=is_own, headers={"User-Agent": USER_AGENT})
+
     @staticmethod
     def _log_unanswered(what: str, error: Exception) -> None:
         extra = {"action": "interaction_unanswered", "code": getattr(error, "code", None)}
@@ -317,6 +340,12 @@ def _untaken_delay(error: Exception) -> float | None:
         return min_retry_delay(error)
     early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
     return 0.0 if early else None
+
+
+def _undeleted_delay(error: Exception) -> float | None:
+    """The minimum delay before a response is deleted again; None if it is gone, or stays."""
+    early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
+    return 0.0 if early else min_retry_delay(error)
 
 
 def _route(path: str) -> str:

@@ -12,7 +12,7 @@ from answerback.core import clarification
 from answerback.core.actions import Action, Other
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
-from answerback.core.intents import Choose, RequestedAction
+from answerback.core.intents import Choose, RequestedAction, WithFiles
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
@@ -216,7 +216,8 @@ class ControlHandler:
         if isinstance(action, tuple):
             await self._drafts.keep()
             return self._problems_response(action, spec)
-        return action
+        files = self._used.files
+        return replace(action, files=files) if isinstance(action, WithFiles) and files else action
 
     # --- long lists ------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ class ModalSpec:
 
     @property
     def page_size(self) -> int:
-        return limits.MODAL_COMPONENTS - bool(self.intro)
+        return limits.MODAL_COMPONENTS - bool(self.intro) - self.form.takes_files
 
     def pages(self) -> list[tuple[Input, ...]]:
         return self.form.pages(self.page_size)

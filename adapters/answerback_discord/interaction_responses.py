@@ -32,6 +32,7 @@ from answerback_discord.pending_edits import live_message_id
 class InteractionResponseType(IntEnum):
     PONG = 1
     MESSAGE = 4
+    DEFERRED_MESSAGE = 5
     UPDATE = 7
     AUTOCOMPLETE_RESULT = 8
     MODAL = 9

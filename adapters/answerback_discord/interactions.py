@@ -50,7 +50,7 @@ class InteractionHandler:
 
     def __post_init__(self) -> None:
         self._inbox = Inbox(self.asks, self.labels, self.fence)
-        self.parse = parse.parse_interaction
+        self.parse: Callable[[Mapping[str, Any]], Interaction | None] = parse.parse_interaction
 
     def lock_for(self, used: Interaction) -> AbstractAsyncContextManager[None]:
         """Serialise the changes to an ask's selection and its submission."""

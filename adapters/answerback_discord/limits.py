@@ -46,6 +46,10 @@ MESSAGE_TEXT: Final = 4_000
 """Units, of all Text Displays of a message together: https://github.com/discord/discord-api-docs/pull/8562"""
 MODAL_TITLE: Final = 45
 """Units: https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""
+UPLOADS: Final = 10
+"""Files of one upload in a modal: https://docs.discord.com/developers/components/reference#file-upload"""
+CDN_HOSTS: Final = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
+"""The hosts of attachments: https://docs.discord.com/developers/reference#signed-attachment-cdn-urls"""
 MODAL_COMPONENTS: Final = 5
 """Top-level components of a modal:
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""

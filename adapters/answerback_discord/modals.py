@@ -24,6 +24,8 @@ from answerback_discord.markdown_text import fit_line, shorten, shorten_code_blo
 
 SHORT, PARAGRAPH = 1, 2
 INTRO_BUDGET: Final = 2_000
+UPLOAD: Final = "files"
+"""The custom_id of the input for files."""
 LONG_TEXT: Final = 100
 """A text that may be longer than this many characters gets a multi-line input."""
 
@@ -55,11 +57,30 @@ def modal(
         _labelled_input(each, values.get(each.id, _encode(each.start)), labels)
         for each in pages[page]
     ]
+    if spec.form.takes_files and page + 1 == len(pages):
+        parts.append(_upload(labels))
     custom_id = Control(view.ask_id, view.revision, verb, f"{page}.{nonce}").encode()
     return {
         "custom_id": custom_id,
         "title": fit_line(title, limits.MODAL_TITLE),
         "components": [*parts],
+    }
+
+
+def _upload(labels: Labels) -> Json:
+    """The input for files: https://docs.discord.com/developers/components/reference#file-upload"""
+    upload: Json = {
+        "type": c.FILE_UPLOAD,
+        "custom_id": UPLOAD,
+        "required": False,
+        "min_values": 0,
+        "max_values": limits.UPLOADS,
+    }
+    return {
+        "type": c.LABEL,
+        "label": fit_line(labels.attach, limits.LABEL_TEXT),
+        "description": fit_line(labels.attach_in_chat, limits.LABEL_DESCRIPTION),
+        "component": upload,
     }
 
 

@@ -16,6 +16,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
+from answerback.core.files import AttachedFile
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
@@ -54,6 +55,15 @@ class MessageType(IntEnum):
     REPLY = 19
 
 
+class Attachment(NamedTuple):
+    """A file that a person sent: https://docs.discord.com/developers/resources/message#attachment-object"""
+
+    name: str
+    bytes: int | None
+    url: str
+    """Where it can be read, for about a day."""
+
+
 class Interaction(NamedTuple):
     """A click, a submitted modal or a command."""
 
@@ -74,6 +84,10 @@ class Interaction(NamedTuple):
     """True if the menu takes a single choice, which is a complete answer."""
     inputs: Mapping[str, JsonValue]
     """The values of a modal's inputs, by custom_id."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files that came with a modal."""
+    files: tuple[AttachedFile, ...] = ()
+    """These files, once they are taken in."""
 
     @property
     def is_modal_submit(self) -> bool:
@@ -139,6 +153,7 @@ class TypedMessage(NamedTuple):
     """True if the text itself mentions the bot; the mention that a reply implies does not count."""
     has_files: bool = False
     edited_at: float | None = None
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def is_edit(self) -> bool:
@@ -265,6 +280,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         offered=tuple(str(each.get("value")) for each in objects_of(menu.get("options"))),
         single=menu.get("min_values") == 1,
         inputs=inputs_of(data["components"]) if "components" in data else {},
+        attachments=uploads_of(body) if "resolved" in data else (),
     )
 
 
@@ -305,6 +321,7 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
         mentioned=frozenset(str(each.get("id")) for each in objects_of(body.get("mentions"))),
         called=text != content,
         has_files=has_files,
+        attachments=_attachments(body.get("attachments")),
     )
 
 
@@ -343,6 +360,30 @@ def _referenced_message(
         return ReferencedMessage(*linked)
     control = live_message_control(message)
     return ReferencedMessage(channel_id, number, bool(message), control.ask_id if control else None)
+
+
+def uploads_of(body: Mapping[str, JsonValue]) -> tuple[Attachment, ...]:
+    """Return the files that were uploaded in a modal."""
+    if body.get("type") != InteractionType.MODAL_SUBMIT:
+        return ()
+    data = object_of(body.get("data"))
+    known = object_of(object_of(data.get("resolved")).get("attachments"))
+    uploads = (
+        each
+        for each in c.iter_components(data.get("components"))
+        if each.get("type") == c.FILE_UPLOAD
+    )
+    ids = dict.fromkeys(id for each in uploads for id in texts_of(each.get("values")))
+    return _attachments([known.get(each) for each in ids])
+
+
+def _attachments(listed: JsonValue) -> tuple[Attachment, ...]:
+    found = []
+    for each in objects_of(listed):
+        url, size = text_of(each.get("url")), each.get("size")
+        name = text_of(each.get("filename"))
+        found.append(Attachment(name, size if isinstance(size, int) else None, url))
+    return tuple(found)
 
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
@@ -385,7 +426,7 @@ def inputs_of(components: JsonValue) -> dict[str, JsonValue]:
             inputs[name] = [value] if isinstance(value, str) else []
         elif component.get("type") == c.USER_SELECT:
             inputs[name] = next(iter(texts_of(component.get("values"))), "")
-        else:
+        elif component.get("type") != c.FILE_UPLOAD:
             inputs[name] = [*texts_of(component.get("values"))]
     return inputs
 

@@ -17,12 +17,14 @@ from answerback.presentation.attribution import fill
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_listener import BotMessageListener
 from answerback_chat.control_codec import object_of
+from answerback_chat.sent_files import SentFile
 from answerback_discord import parse, private_notes
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape
 from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
+from answerback_discord.sent_files import readable
 
 
 @dataclass(eq=False)
@@ -35,6 +37,9 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
     calls: DiscordApi
     channels: ChannelDirectory
     identity: BotIdentity
+
+    def sent_files(self, typed: TypedMessage) -> Sequence[SentFile]:
+        return readable(self.calls, typed.attachments)
 
     async def handle_message(self, body: Json) -> None:
         """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""

@@ -25,11 +25,13 @@ from answerback_chat.delays import DELAYS, Delays
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.retry import min_retry_delay, retry
+from answerback_chat.sent_files import FileTaker
 from answerback_chat.typed_entries import Effect
 from answerback_telegram import inbox_view, parse
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from answerback_telegram.errors import TOKEN_REFUSED
+from answerback_telegram.file_messages import FileMessages
 from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.group_membership import ADMINISTRATORS, AdministratorMembership
 from answerback_telegram.helper_messages import HelperMessages
@@ -52,6 +54,7 @@ from answerback_telegram.plugin import TelegramSettings
 from answerback_telegram.posting import Posting, about_key
 from answerback_telegram.private_notes import click_note
 from answerback_telegram.responder_names import ResponderNames
+from answerback_telegram.sent_files import EntriesWithFiles
 from answerback_telegram.typed_messages import TypedMessageListener
 from answerback_telegram.webhook_registration import WebhookRegistration
 
@@ -102,7 +105,21 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now
         )
         self._interactions = Interactions(asks, handler, SURFACE, fence)
-        self._listener = TypedMessageListener(asks, labels, background, fence, helpers, names)
+        taker = FileTaker(asks.people_files, labels, self.platform, delays.files)
+        self._listener = TypedMessageListener(
+            asks, labels, background, fence, helpers, names, calls, taker=taker
+        )
+        self._typed_entries = EntriesWithFiles(
+            asks, calls, taker, handler, self._interactions, fence
+        )
+        self._file_messages = FileMessages(
+            asks,
+            background,
+            self._parse_typed,
+            self._handle_typed,
+            lambda part: self._listener.tell(part, labels.file_too_late),
+            delays.album,
+        )
         rich = settings.rich_messages
         pictures = Pictures(calls, asks.files, delays.pictures)
         posting = Posting(asks, calls, helpers, names, labels, handler.list_state, rich, pictures)
@@ -178,16 +195,24 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             response = await self._interactions.receive(update)
             self._background.spawn("click", self._answer(click, response))
             return
-        if (bot := self._identity.bot_user) is None:
+        if self._identity.bot_user is None:
             raise StoreError("Telegram has not said yet who the bot is, so what is typed waits")
-        typed = parse.parse_typed_message(update, bot, self._helpers.bot_name)
-        if typed is None:
+        if (typed := self._parse_typed(update)) is None:
             await self._events.handle_event(update)
-        elif typed.is_foreign:
+        elif typed.album or (typed.attachments and typed.is_addressed):
+            await self._file_messages.add(update, typed)
+        else:
+            await self._handle_typed(typed)
+
+    def _parse_typed(self, update: Mapping[str, Any]) -> TypedMessage | None:
+        bot = self._identity.bot_user or ""
+        return parse.parse_typed_message(update, bot, self._helpers.bot_name)
+
+    async def _handle_typed(self, typed: TypedMessage) -> None:
+        """Handle what a person has sent, an album as one message."""
+        if typed.is_foreign:
             if typed.is_addressed:
                 self._listener.tell(typed, self._labels.forward_not_read)
-        elif self._listener.is_rest_of_album(typed):
-            pass
         elif typed.command:
             await self._handle_command(typed)
         elif not await self._take_entry(typed):
@@ -244,7 +269,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         entry = await retry(partial(self._entries.find, replied, is_new=is_new))
         if entry is None:
             return await self._replies_to_lost_request(typed)
-        response = await self._interactions.receive({"typed": typed.as_entry(replied, entry)})
+        response = await self._typed_entries.receive(typed.as_entry(replied, entry))
         self._listener.remember(typed)
         self._background.spawn("entry", self._follow_up(response))
         return True
@@ -313,6 +338,14 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         self._background.spawn(
             "commands", retry(lambda: self.calls.call("setMyCommands", commands))
         )
+
+    def _reconnected(self) -> None:
+        super()._reconnected()
+        self._background.spawn("resume", self._file_messages.resume())
+
+    async def _lead(self) -> None:
+        await super()._lead()
+        self._background.spawn("resume", self._file_messages.resume())
 
 
 async def build(

@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
 import aiohttp
 from pydantic import JsonValue
@@ -23,6 +24,8 @@ from telegram.request import BaseRequest
 
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback_chat.call_limits import CallLimits, Window
+from answerback_chat.control_codec import text_of
+from answerback_chat.file_download import download
 from answerback_telegram import limits
 from answerback_telegram.errors import (
     SEND_RICH,
@@ -126,7 +129,8 @@ class TelegramApi:
         refused: Callable[[PlatformError], None] = lambda _error: None,
     ) -> None:
         self._http = http
-        self._url = f"{(api_url or API_URL).rstrip('/')}/bot{token}"
+        base = (api_url or API_URL).rstrip("/")
+        self._url, self._files_url = f"{base}/bot{token}", f"{base}/file/bot{token}/"
         self._refused = refused
         self.date: float | None = None
         """The time of Telegram's last answer, by its clock."""
@@ -207,6 +211,23 @@ class TelegramApi:
         if not isinstance(result, dict):
             raise PlatformUnavailableError(f"Telegram's response to {method} is not an object")
         return result
+
+    async def file_path(self, file_id: str) -> str:
+        """Return where a file can be read for an hour: https://core.telegram.org/bots/api#getfile."""
+        return text_of((await self.call_object("getFile", {"file_id": file_id})).get("file_path"))
+
+    def read_file(self, path: str) -> AsyncGenerator[bytes]:
+        """Read a file by its path; see `answerback_chat.file_download.download`.
+
+        Raises:
+            PlatformError: it was not read; the message does not name its address, which has the token.
+        """
+        if path.startswith("/"):  # https://core.telegram.org/bots/api#using-a-local-bot-api-server
+            message = "the Bot API server keeps files on its own disk; run it without --local"
+            raise PlatformError(message, code="local_file")
+        is_below = {"", ".", ".."}.isdisjoint(path.split("/"))
+        url = self._files_url + quote(path)
+        return download(self._http, url, is_own=lambda _: is_below)
 
     async def answer_click(self, query_id: str, text: str, *, alert: bool) -> None:
         """Answer a click: what waits on the button ends, and the person sees the text, if there is one."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -20,7 +20,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import LeaseLostError
 from answerback.core.handing_over import people_to_choose
-from answerback.core.intents import Choose, RequestedAction
+from answerback.core.intents import Choose, RequestedAction, WithFiles
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.commands import CommandAnswer
@@ -141,7 +141,7 @@ class ClickHandler:
         after.append(lambda: self.entries.forget(used))
         if used.is_helper:
             after.append(lambda: self.helpers.delete(used.message))
-        if used.has_files:
+        if used.has_files and not used.files:
             after.append(lambda: self._reply(used, escape(self.labels.files_left_out)))
         return ClickResponse(after=(*after, *self._retire_copy(acted.ask, used)))
 
@@ -245,7 +245,9 @@ class ClickHandler:
         action, after = await self.entries.read(used, ask, view, selected)
         if action is None and not after:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-        return ClickResponse(after=after) if action is None else action
+        if action is None:
+            return ClickResponse(after=after)
+        return replace(action, files=used.files) if isinstance(action, WithFiles) else action
 
     # --- lists -----------------------------------------------------------------------------------
 

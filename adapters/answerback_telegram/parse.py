@@ -13,9 +13,11 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Answer
 from answerback.core.errors import PlatformUnavailableError
+from answerback.core.files import AttachedFile
 from answerback.core.intents import RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
+from answerback.presentation.form_spec import WITH_FILES
 from answerback_chat.control_codec import (
     BATCH_VERBS,
     COMMAND_VERBS,
@@ -30,6 +32,7 @@ from answerback_chat.control_codec import (
 )
 from answerback_chat.typed_entries import KEEP, Entry
 from answerback_telegram import limits
+from answerback_telegram.attachments import Attachment, attachments_of
 from answerback_telegram.keyboards import CLOSE, EMPTY
 
 SURFACE: Final = "telegram"
@@ -99,6 +102,11 @@ class Click(NamedTuple):
     at: float | None = None
     has_files: bool = False
     """True if the text came with a picture, a file or the like."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files among that which can be read."""
+    files: tuple[AttachedFile, ...] = ()
+    """These files, once they are taken in."""
+    album: str = ""
 
     @property
     def wanted(self) -> RequestedAction | None:
@@ -115,6 +123,11 @@ class Click(NamedTuple):
                 return None
             case _:
                 return control.wanted(None)
+
+    @property
+    def takes_files(self) -> bool:
+        """True if files can come with what is entered."""
+        return self.control.entry in WITH_FILES
 
     @property
     def chat(self) -> str:
@@ -135,9 +148,9 @@ class Click(NamedTuple):
 
     @property
     def delivery(self) -> str:
-        return (
-            f"telegram:click:{self.id}" if self.typed is None else f"telegram:message:{self.typed}"
-        )
+        if self.typed is None:
+            return f"telegram:click:{self.id}"
+        return _delivery(self.typed, self.chat, self.album)
 
 
 class TypedMessage(NamedTuple):
@@ -166,10 +179,12 @@ class TypedMessage(NamedTuple):
     """True if somebody else wrote it: it is forwarded, or made by another bot."""
     album: str = ""
     """The id of the album that it is a part of: only one of the parts has a caption."""
+    attachments: tuple[Attachment, ...] = ()
+    """The files of it that can be read, such as a photo."""
 
     @property
     def delivery(self) -> str:
-        return f"telegram:message:{self.id}"
+        return _delivery(self.id, self.chat, self.album)
 
     @property
     def chat(self) -> str:
@@ -191,7 +206,14 @@ class TypedMessage(NamedTuple):
         click = Click(
             self.id, self.actor, entry.control, self.place, request, is_helper=True, entry=entry
         )
-        return click._replace(text=self.text, typed=self.id, at=self.at, has_files=self.has_files)
+        return click._replace(
+            text=self.text,
+            typed=self.id,
+            at=self.at,
+            has_files=self.has_files,
+            attachments=self.attachments,
+            album=self.album,
+        )
 
     def as_cancel(self, request: str, entry: Entry) -> Click:
         """Return it as the use of the button that cancels a request."""
@@ -203,6 +225,11 @@ class TypedMessage(NamedTuple):
     @property
     def in_group(self) -> bool:
         return self.place.is_group
+
+
+def _delivery(message: str, chat: str, album: str) -> str:
+    """Return the id by which a message counts once: all of an album's count together."""
+    return f"telegram:album:{chat}:{album}" if album else f"telegram:message:{message}"
 
 
 def full_id(chat: str, message: str) -> str:
@@ -309,6 +336,7 @@ def parse_typed_message(
         has_files,
         bool(message.get("via_bot") or message.get("forward_origin")),
         text_of(message.get("media_group_id")),
+        attachments_of(message, number),
     )
 
 

@@ -6,21 +6,22 @@ people talking to each other, and with privacy mode on Telegram does not even se
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from answerback.core.ask import Ask
 from answerback.ports.surface import Rejected
 from answerback_chat.bot_listener import BotMessageListener
-from answerback_chat.typed_messages import MAX_REMEMBERED
+from answerback_chat.sent_files import SentFile
 from answerback_telegram import private_notes
+from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
 from answerback_telegram.parse import SURFACE, Place, TypedMessage
 from answerback_telegram.posting import about_key
 from answerback_telegram.render import compose
 from answerback_telegram.responder_names import ResponderNames
+from answerback_telegram.sent_files import readable
 
 
 @dataclass(eq=False)
@@ -32,11 +33,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
 
     helpers: HelperMessages
     names: ResponderNames
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._albums: deque[str] = deque(maxlen=MAX_REMEMBERED)
-        """The albums of which a part has arrived."""
+    calls: TelegramApi
 
     async def handle_message(self, typed: TypedMessage) -> None:
         """Handle one message, if it is meant for us; see `take`."""
@@ -45,13 +42,8 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         ):  # not a live location that moves
             await self.take(typed)
 
-    def is_rest_of_album(self, typed: TypedMessage) -> bool:
-        """Return True if it is a further part of an album, without a caption: each part arrives as a message of its
-        own."""
-        is_known = typed.album in self._albums
-        if typed.album and not is_known:
-            self._albums.append(typed.album)
-        return is_known and not typed.text
+    def sent_files(self, typed: TypedMessage) -> Sequence[SentFile]:
+        return readable(self.calls, typed.attachments)
 
     def remember(self, typed: TypedMessage) -> None:
         """Remember a message that was read as what one of ours asked for."""

@@ -9,6 +9,8 @@ _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK_MODALS = "tests/unit/adapters/slack/test_submitted_files.py"
 _SLACK_FILES = "tests/unit/adapters/slack/test_sent_files.py"
+_DISCORD_FILES = "tests/unit/adapters/discord/test_sent_files.py"
+_TELEGRAM_FILES = "tests/unit/adapters/telegram/test_sent_files.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
 _TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
@@ -106,6 +108,48 @@ ADAPTERS = (
             f"{_SLACK_MODALS}"
             "::test_a_modal_that_was_acknowledged_is_decided_after_its_process_has_died",
         ),
+    ),
+    Mutant(
+        "adapters/answerback_discord/sent_files.py",
+        "parts.hostname in limits.CDN_HOSTS",
+        'str(parts.hostname).startswith("cdn.discordapp.com")',
+        (f"{_DISCORD_FILES}::test_only_discords_own_hosts_and_a_set_api_are_read_from",),
+    ),
+    Mutant(
+        "adapters/answerback_discord/sent_files.py",
+        'parts.scheme == "https" and parts',
+        "parts",
+        (f"{_DISCORD_FILES}::test_only_discords_own_hosts_and_a_set_api_are_read_from",),
+    ),
+    Mutant(
+        "adapters/answerback_discord/sent_files.py",
+        'if "@" in parts.netloc:',
+        'if "@@" in parts.netloc:',
+        (f"{_DISCORD_FILES}::test_only_discords_own_hosts_and_a_set_api_are_read_from",),
+    ),
+    Mutant(
+        "adapters/answerback_discord/sent_files.py",
+        "api_url != API_URL and ",
+        "",
+        (f"{_DISCORD_FILES}::test_only_discords_own_hosts_and_a_set_api_are_read_from",),
+    ),
+    Mutant(
+        "adapters/answerback_discord/sent_files.py",
+        "if isinstance(checked, Rejected) or checked.repeated:",
+        "if not isinstance(checked, Rejected) and checked.repeated:",
+        (f"{_DISCORD_FILES}::test_files_of_a_form_that_comes_too_late_are_not_read",),
+    ),
+    Mutant(
+        "adapters/answerback_telegram/sent_files.py",
+        "if isinstance(checked, Rejected) or checked.repeated:",
+        "if not isinstance(checked, Rejected) and checked.repeated:",
+        (f"{_TELEGRAM_FILES}::test_files_for_a_request_to_somebody_else_are_not_read",),
+    ),
+    Mutant(
+        "adapters/answerback_telegram/api_client.py",
+        "is_own=lambda _: is_below",
+        "is_own=lambda _: True",
+        (f"{_TELEGRAM_FILES}::test_no_path_leads_away_from_the_files",),
     ),
     # A changed call is allowed only as its person has read it.
     Mutant(

@@ -19,6 +19,9 @@ class MessageLabels(FrozenModel):
         "{name} could not be read from {platform}: {reason}. Send it again, or write without files."
     )
     file_took_too_long: str = "it took too long"
+    file_too_late: str = (
+        "This file came after the rest was used, and was not passed on. Send it in a new message."
+    )
     forward_not_read: str = (
         "A forwarded message is not an answer: write your answer in a message of your own."
     )

@@ -70,7 +70,7 @@ class Entry(StrEnum):
     TRY_AGAIN = "again"
 
 
-_WITH_FILES: Final = frozenset({Entry.TEXT, Entry.OTHER, Entry.NOTE, Entry.REPLY, Entry.OBJECT})
+WITH_FILES: Final = frozenset({Entry.TEXT, Entry.OTHER, Entry.NOTE, Entry.REPLY, Entry.OBJECT})
 """Entries that may come with files."""
 _MESSAGES: Final = frozenset({Entry.REPLY, Entry.OBJECT, Entry.ASK_BACK, Entry.TRY_AGAIN})
 """Entries of a message to the agent."""
@@ -102,7 +102,7 @@ class FormSpec:
     @property
     def takes_files(self) -> bool:
         """True if what is entered may come with files."""
-        return self.entry in _WITH_FILES
+        return self.entry in WITH_FILES
 
     def pages(self, size: int) -> list[tuple[Input, ...]]:
         return [self.inputs[i : i + size] for i in range(0, len(self.inputs), size)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from nacl.signing import SigningKey
 
+from tests.fakes.discord.attachments import Attachments
 from tests.fakes.discord.clock import Bell, Clock
 from tests.fakes.discord.faults import Faults
 from tests.fakes.discord.gateway import Gateway
@@ -89,6 +90,7 @@ class Discord:
         self.world.users[app_id] = self.bot
         self.application = Application(app_id, f"{app_id}.fake.token", SigningKey.generate())
         self.gateway = Gateway(self)
+        self.attachments = Attachments(self.new_id, self.bell)
 
     def new_id(self) -> int:
         """Return a new snowflake for the current time."""

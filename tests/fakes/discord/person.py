@@ -17,7 +17,7 @@ from tests.fakes.discord.interactions import (
     Interactions,
 )
 from tests.fakes.discord.problems import Payload, RefusalError
-from tests.fakes.discord.rules import CHECKBOX, RADIO, STRING_SELECT, TEXT_INPUT
+from tests.fakes.discord.rules import CHECKBOX, RADIO, STRING_SELECT, TEXT_INPUT, UPLOAD
 from tests.fakes.discord.visible_message import (
     Control,
     Modal,
@@ -39,6 +39,8 @@ class Person:
 
     def __init__(self, discord: Discord, interactions: Interactions, user: User) -> None:
         self._discord, self._interactions, self.user = discord, interactions, user
+        self._uploaded: dict[str, Payload] = {}
+        """The files that are chosen in the open modal, by their ids."""
         self.modal: Modal | None = None
         self._modal_from: Interaction | None = None
         self._picked: dict[tuple[int, str], tuple[int, list[str]]] = {}
@@ -265,6 +267,8 @@ class Person:
         """Enter text, tick a checkbox, or choose options by their labels, in the field under this Label."""
         field = self._open_modal().field(label)
         kind = field.component["type"]
+        if kind == UPLOAD:
+            raise NotPossibleError(f"files are chosen, not written: {label!r}")
         if kind == TEXT_INPUT:
             field.value = str(value or "")
         elif kind == CHECKBOX:
@@ -281,6 +285,15 @@ class Person:
             )
             field.value = values_of(field.component, chosen)
 
+    def upload(self, files: Sequence[tuple[str, bytes]]) -> None:
+        """Choose files in the open modal's only input for them."""
+        uploads = [e for e in self._open_modal().fields if e.component["type"] == UPLOAD]
+        if len(uploads) != 1:
+            raise NotPossibleError(f"the modal has {len(uploads)} inputs for files")
+        made = [self._discord.attachments.add(name, data, ephemeral=True) for name, data in files]
+        self._uploaded = {each["id"]: each for each in made}
+        uploads[0].value = [*self._uploaded]
+
     async def submit(self, *, wait: bool = True) -> Interaction:
         """Send the open modal; the client refuses what breaks its fields' bounds."""
         modal, opened = self._open_modal(), self._modal_from
@@ -291,6 +304,9 @@ class Person:
             "custom_id": modal.data["custom_id"],
             "components": [submitted(each, modal.fields) for each in modal.data["components"]],
         }
+        if self._uploaded:
+            data["resolved"] = {"attachments": self._uploaded}
+            self._uploaded = {}
         made = self._interactions.start(
             MODAL_SUBMIT, self.user, opened.channel, data, opened.message
         )
@@ -338,7 +354,8 @@ class Person:
         reply_to: Message | None = None,
         ping: bool = True,
         mention: bool = False,
-        files: Sequence[str] = (),
+        files: Sequence[tuple[str, bytes]] = (),
+        sticker: bool = False,
     ) -> Message:
         """Write a message; `mention` puts the bot's mention before it, `reply_to` uses the reply feature."""
         try:
@@ -367,14 +384,10 @@ class Person:
             type=19 if reply_to else 0,
             reply_to=reply_to.id if reply_to else None,
             mentions=mentions,
-            attachments=[self._attachment(name) for name in files],
+            attachments=self._discord.attachments.add_all(files),
+            stickers=[{"id": "1", "name": "wave", "format_type": 1}] if sticker else [],
         )
         return self._discord.post(channel, message)
-
-    def _attachment(self, name: str) -> Payload:
-        number = str(self._discord.new_id())
-        url = f"https://cdn.example/attachments/{number}/{name}"
-        return {"id": number, "filename": name, "size": 1, "url": url, "proxy_url": url}
 
     def mention_bot(self, channel: Channel, text: str) -> Message:
         """Write a message that mentions the bot."""

@@ -95,7 +95,11 @@ class FakeDiscord(Discord):
         app = web.Application(client_max_size=BODY_MAX)
         app.add_subapp(PREFIX, api)
         app.add_routes(
-            [web.get("/gw/", self.gateway.handle), *Page(self, self.interactions).routes()]
+            [
+                web.get("/gw/", self.gateway.handle),
+                *Page(self, self.interactions).routes(),
+                *self.attachments.routes(),
+            ]
         )
         self._runner = web.AppRunner(
             app, access_log=None, shutdown_timeout=0.2, handler_cancellation=True
@@ -103,7 +107,7 @@ class FakeDiscord(Discord):
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
         host, port = self._runner.addresses[0][:2]
-        self.url = f"http://{host}:{port}"
+        self.url = self.attachments.origin = f"http://{host}:{port}"
         self.gateway.url = f"ws://{host}:{port}/gw/"
         return self
 

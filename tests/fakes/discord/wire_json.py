@@ -232,6 +232,8 @@ def message_json(world: World, message: Message, *, nested: bool = False) -> Pay
         body["position"] = len(channel.messages)
     if message.nonce is not None:
         body["nonce"] = message.nonce
+    if message.stickers:
+        body["sticker_items"] = message.stickers
     if message.reactions:
         body["reactions"] = [
             {

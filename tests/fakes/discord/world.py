@@ -95,6 +95,7 @@ class Message:
     components: list[Payload] = field(default_factory=list)
     embeds: list[Payload] = field(default_factory=list)
     attachments: list[Payload] = field(default_factory=list)
+    stickers: list[Payload] = field(default_factory=list)
     flags: int = 0
     type: int = 0
     nonce: str | int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final, Self
@@ -26,6 +26,7 @@ from tests.fakes.telegram.rules import (
     check_parameters,
     parse_html,
 )
+from tests.fakes.telegram.sent_files import SentFiles
 from tests.fakes.telegram.world import Chat, Message, User
 
 ADMINISTRATOR: Final = "administrator"
@@ -55,6 +56,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.can_join_groups = True
         self.webhook_error: str | None = None
         """Why the last update could not be posted."""
+        self.sent_files = SentFiles(self.changed)
         self.users: dict[int, User] = {}
         self.chats: dict[int, Chat] = {}
         self.pings: list[tuple[str, ...]] = []
@@ -87,6 +89,7 @@ class FakeTelegram(UpdateDelivery, Faults):
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=MAX_BODY)
         app.router.add_post("/bot{token}/{method}", self._serve)
+        app.router.add_get("/file/bot{token}/{path:.+}", self._serve_file)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -157,6 +160,28 @@ class FakeTelegram(UpdateDelivery, Faults):
             del message.extra["update"]
         return message
 
+    async def person_sends_files(
+        self,
+        user: User,
+        chat: Chat,
+        text: str,
+        files: Sequence[tuple[str, bytes]],
+        reply_to: int | None = None,
+        *,
+        as_photo: bool = False,
+    ) -> list[Message]:
+        """Have a person send files: several are an album, whose first message has the text as its caption.
+
+        Each message of an album is an update of its own: https://core.telegram.org/bots/api#message (media_group_id)
+        """
+        album = {"media_group_id": str(next(self._ids))} if len(files) > 1 else {}
+        sent = []
+        for number, (name, data) in enumerate(files):
+            attached = album | self.sent_files.add(name, data, as_photo=as_photo)
+            caption = "" if number else text
+            sent.append(await self.person_sends(user, chat, caption, reply_to, **attached))
+        return sent
+
     async def person_edits(self, message: Message, text: str) -> None:
         """Have the author of a message change its text."""
         message.parsed, message.edited = replace(message.parsed, text=text), self.now()
@@ -176,6 +201,11 @@ class FakeTelegram(UpdateDelivery, Faults):
         }
         await self.send_update({"callback_query": query})
         return number
+
+    async def _serve_file(self, request: web.Request) -> web.StreamResponse:
+        if request.match_info["token"] != self.token:
+            return web.Response(status=404, text="Not Found")
+        return await self.sent_files.download(request)
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         method, body = request.match_info["method"], await read_body(request)
@@ -300,6 +330,9 @@ class FakeTelegram(UpdateDelivery, Faults):
         if chat.type != "private" and status in hidden:
             raise RefusedError(403, "Forbidden: bot was kicked from the supergroup chat")
         return chat
+
+    async def _do_get_file(self, body: dict[str, Any]) -> Any:
+        return self.sent_files.describe(body["file_id"])
 
     async def _do_get_chat(self, body: dict[str, Any]) -> Any:
         chat = self._visible(body)

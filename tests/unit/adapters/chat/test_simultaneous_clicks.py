@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 
 from answerback.core.actions import Answer
+from answerback.core.files import AttachedFile
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Actor
@@ -46,6 +47,7 @@ class Click:
     entry: Entry | None = None
     text: str = ""
     typed: str | None = "t"
+    files: tuple[AttachedFile, ...] = ()
 
 
 class Typed(TypedEntries[Click]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -14,8 +15,8 @@ from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord.components import ButtonStyle
 from answerback_discord.markdown_text import fit_line
-from answerback_testing.simulated_people import ShownButton, SimulatedPerson
-from tests.fakes.discord.interactions import Interaction
+from answerback_testing.simulated_people import SampleFile, ShownButton, SimulatedPerson
+from tests.fakes.discord.interactions import LOADING, Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Control, Sight, view_message
@@ -333,6 +334,22 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         control = next(each for each in controls if each in labels)
         await self._write(control, label, text or "")
 
+    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
+        await self._click(LABELS.reply)
+        self._person.fill(fit_line(LABELS.reply_label.format(label="the assistant"), 45), text)
+        self._person.upload(files)
+        response = (await self._person.submit()).original
+        assert response is not None
+        await self._person.until(lambda: response.deleted or not response.flags & LOADING)
+        if response.deleted:
+            return ""
+        told = self._person.sees(response).text
+        await self._person.click(LABELS.reply, on=response)
+        assert self._person.modal is not None
+        entered = self._person.modal.everything
+        self._person.dismiss()
+        return remove_escapes(f"{told}\n{entered}")
+
     async def ask_back(self, text: str) -> None:
         label = fit_line(LABELS.ask_back_label.format(label="the assistant"), 45)
         await self._write(LABELS.ask_back, label, text)
@@ -388,10 +405,22 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
                 int(str((self._ask.placement.message or {})["thread"]))
             )
             return bool(self._person.types(thread, text).reactions)
+        return await self._reply_with(text, (), sticker=with_file)
+
+    async def send_files(self, text: str, files: Sequence[SampleFile]) -> bool:
+        return await self._reply_with(text, files)
+
+    def count_read(self) -> int:
+        return len(self._discord.attachments.reads)
+
+    async def _reply_with(
+        self, text: str, files: Sequence[SampleFile], *, sticker: bool = False
+    ) -> bool:
         live = self._live()
         channel = self._discord.world.channel(live.channel_id)
-        files = ["a.png"] if with_file else []
-        said = self._said = self._person.types(channel, text, reply_to=live, files=files)
+        said = self._said = self._person.types(
+            channel, text, reply_to=live, files=files, sticker=sticker
+        )
         await self._person.until(lambda: said.reactions)
         return "✅" in said.reactions
 

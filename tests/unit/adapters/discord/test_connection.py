@@ -30,20 +30,6 @@ async def wait_for_mark(up: Rig, message: Message, emoji: str = "✅") -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
-async def test_text_counts_regardless_of_attached_files_and_a_file_alone_is_refused(
-    up: Rig,
-) -> None:
-    ask = await up.shown(await up.submit(TEXT))
-    prompt = up.ann.latest(up.channel).message
-    alone = up.ann.types(up.channel, "", files=["plan.png"], reply_to=prompt)
-    await wait_for_mark(up, alone, "❌")
-    await wait_for_mark(
-        up, up.ann.types(up.channel, "as drawn", files=["plan.png"], reply_to=prompt)
-    )
-    assert "✅" not in alone.reactions
-    assert (await up.shown(ask)).walk.answers[0].value == "as drawn"
-
-
 @pytest.mark.rule("TYPED-1")
 async def test_in_an_existing_thread_only_mentions_and_replies_are_answers(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from answerback.core.labels import Labels
 from tests import matrix
 from tests.fakes.discord.rules import CHECKBOXES, RADIO, STRING_SELECT
 from tests.fakes.discord.visible_message import NotPossibleError
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig, run_surface
 
+LABELS = Labels()
 PERSON = {
     "type": "object",
     "properties": {
@@ -202,8 +204,8 @@ async def test_a_text_longer_than_one_input_is_edited_in_parts(up: Rig) -> None:
     await up.shown(ask)
     await up.ann.click("Answer")
     assert up.ann.modal is not None
-    assert len(up.ann.modal.fields) == 3
-    last = up.ann.modal.fields[-1]
+    *_, last, files = up.ann.modal.fields
+    assert (len(up.ann.modal.fields), files.label) == (4, LABELS.attach)
     up.ann.fill(last.label, str(last.value) + " end")
     assert (await up.ann.submit()).answered
     stored = await up.shown(ask)

@@ -257,6 +257,24 @@ def test_the_components_of_a_modal() -> None:
         filled(one(TEXT), sheet)
 
 
+@edge("UPLOADS")
+def test_the_files_of_an_upload_which_stands_on_the_last_page() -> None:
+    upload = schemas()["FileUploadComponentForModalRequest"]["properties"]
+    inputs = tuple(Input(str(n), InputKind.LINE, "label") for n in range(5))
+    sheet = ModalSpec(FormSpec(Entry.TEXT, "", inputs), "title")
+    pages = [
+        modals.modal(view_of(one(TEXT)), sheet, Verb.WRITE, page, {}, "00000000", LABELS)
+        for page in range(len(sheet.pages()))
+    ]
+    kinds: list[list[Any]] = [
+        [each for each in components.iter_components(page["components"]) if each["type"] == 19]
+        for page in pages
+    ]
+    assert [len(each) for each in kinds] == [0, 1]
+    assert kinds[1][0]["max_values"] == limits.UPLOADS == upload["max_values"]["maximum"]
+    assert [check_modal(page) for page in pages] == [[], []]
+
+
 @edge("MESSAGES_PER_PAGE")
 def test_the_messages_of_a_page() -> None:
     listing = json.loads(DOCUMENT.read_text("utf-8"))["paths"]["/channels/{channel_id}/messages"]

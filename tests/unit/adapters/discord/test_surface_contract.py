@@ -7,15 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback_testing.simulated_people import Capability
 from answerback_testing.surface_contract import SurfaceContract
 from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.discord.stage import DiscordStage, run_stage
-
-UNSUPPORTED = {
-    Capability.FILE_FORMS: "Its forms take no files.",
-    Capability.SENT_FILES: "What comes with a message is not read.",
-}
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")
@@ -31,14 +25,10 @@ async def stage(
 
 @parametrize_stage("http", "sqlite")
 class TestDiscord(SurfaceContract):
-    """`SurfaceContract`."""
-
-    unsupported = UNSUPPORTED
+    """`SurfaceContract`; Discord has all optional capabilities."""
 
 
 class TestDiscordOnPostgres(ReplicasContract):
     """Two replicas, which handle people's actions in turn."""
-
-    unsupported = UNSUPPORTED
 
     modes = ("gateway", "http")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from answerback_chat import control_codec
 from answerback_telegram.html_text import fit_line
 from answerback_telegram.keyboards import BUTTON_LABEL
 from answerback_telegram.parse import message_id
-from answerback_testing.simulated_people import SimulatedPerson
+from answerback_testing.simulated_people import SampleFile, SimulatedPerson
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message, User
 from tests.unit.adapters.telegram.batch_lists import TelegramBatches
@@ -344,8 +345,8 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
 
     async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         self._telegram.pass_time()
-        photo = {"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1}
-        extra = {"photo": [photo]} if with_file else {}
+        voice = {"file_id": "a", "file_unique_id": "b", "duration": 1}
+        extra = {"voice": voice} if with_file else {}
         to = self._live().id if meant else None
         said = await self._telegram.person_sends(self._user, self._chat, text, to, **extra)
         self._said = said
@@ -353,6 +354,17 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
             return bool(said.reactions)
         await self._telegram.until(lambda: said.reactions)
         return "👍" in said.reactions
+
+    async def send_files(self, text: str, files: Sequence[SampleFile]) -> bool:
+        self._telegram.pass_time()
+        to = self._live().id
+        sent = await self._telegram.person_sends_files(self._user, self._chat, text, files, to)
+        said = self._said = sent[0]
+        await self._telegram.until(lambda: said.reactions)
+        return "👍" in said.reactions
+
+    def count_read(self) -> int:
+        return len(self._telegram.sent_files.downloads)
 
     async def edit_message(self, text: str) -> None:
         self._telegram.pass_time()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,9 +13,9 @@ from tests.unit.adapters.telegram.rig import Rig, rig
 from tests.unit.adapters.telegram.test_entries import WHY, helper, own_chat
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 from tests.unit.adapters.telegram.test_typed_entries import newest, says
+from tests.unit.picture_samples import PNG
 
 LABELS = Labels()
-PHOTO = {"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1}
 VOICE = {"file_id": "a", "file_unique_id": "b", "duration": 3}
 
 
@@ -133,7 +132,7 @@ async def test_a_request_needs_words_whatever_comes_with_them(
         voice = await at.telegram.person_sends(at.ann, chat, "", to, voice=VOICE)
         assert LABELS.text_missing in (await newest(at, chat, voice.id)).text
         assert request.id in chat.messages
-        said = await at.telegram.person_sends(at.ann, chat, "not now", to, photo=[PHOTO])
+        said = await at.telegram.person_sends(at.ann, chat, "not now", to, voice=VOICE)
         await at.telegram.until(lambda: request.id not in chat.messages)
         assert LABELS.files_left_out in (await newest(at, chat, said.id)).text
         assert (await at.shown(ask)).walk.reply == "not now"
@@ -144,16 +143,14 @@ async def test_a_request_needs_words_whatever_comes_with_them(
 async def test_the_parts_of_an_album_are_one_message(tmp_path: Path, caption: str) -> None:
     async with rig(tmp_path) as at:
         ask, chat = await own_chat(at, [WHY])
-        album: dict[str, Any] = {"photo": [PHOTO], "media_group_id": "7"}
-        parts = [await at.telegram.person_sends(at.ann, chat, caption, **album)]
-        parts += [await at.telegram.person_sends(at.ann, chat, "", **album) for _ in range(2)]
+        files = [(f"{n}.png", PNG) for n in range(3)]
+        parts = await at.telegram.person_sends_files(at.ann, chat, caption, files, as_photo=True)
         await at.telegram.until(lambda: parts[0].reactions)
-        note = await newest(at, chat, parts[-1].id)
-        assert (LABELS.files_left_out if caption else LABELS.text_missing) in note.text
         await at.telegram.until(lambda: not at.telegram.updates)
-        assert [part.reactions for part in parts[1:]] == [[], []]
-        assert len(at.telegram.calls("sendMessage")) == 2
-        assert (await at.shown(ask)).open is not bool(caption)
+        assert [part.reactions for part in parts] == [["👍"], [], []]
+        assert len(at.telegram.calls("sendMessage")) == 1
+        [given] = (await at.shown(ask)).walk.answers
+        assert (given.value, len(given.files)) == (caption, 3)
 
 
 @pytest.mark.rule("TYPED-13")

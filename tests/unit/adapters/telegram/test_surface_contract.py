@@ -14,7 +14,6 @@ from tests.unit.adapters.telegram.stage import TelegramStage, run_stage
 
 UNSUPPORTED = {
     Capability.FILE_FORMS: "There are no forms: people reply with messages.",
-    Capability.SENT_FILES: "What comes with a message is not read.",
     Capability.EDITS: "A call is changed in a form, never by a typed message: Telegram says where.",
     Capability.OWN_HISTORY: "A bot cannot read a chat: a second message goes at the first click on it.",
     Capability.DELETION: "Telegram tells no bot that a message was deleted; it is found at the next edit or start.",
