@@ -65,9 +65,9 @@ test-hosts: venv ## Run every kind of prompt on every real host, with scripted m
 	@$(BIN)/python -m $(PYTEST) --numprocesses=2 -rs tests/hosts $(ARGS)
 
 .PHONY: check
-check: style types imports audit check-unit check-processes check-browser ## Run every check that a change has to pass: what .ci/run runs
+check: style types imports audit check-unit check-processes check-browser check-simulation ## Run every check that a change has to pass: what .ci/run runs
 
-# The three groups of its tests, which can run side by side.
+# The groups of its tests, which can run side by side.
 check-unit: CHECKED := tests/unit tests/meta tests/mutants
 check-processes: CHECKED := tests/acceptance tests/budgets
 check-browser: CHECKED := tests/browser tests/documentation tests/recipes
@@ -79,6 +79,12 @@ check-unit check-processes check-browser: venv .venv/tests.stamp
 	@$(COMPILE)
 	@$(BIN)/python -m $(PYTEST) $(CHECKED) $(ARGS)
 	@$(if $(filter check-unit,$@),$(BIN)/python -m tests.mutants --quick)
+
+# New seeds for so many minutes, on the newest Python that is here.
+SIMULATE_MINUTES ?= 10
+.PHONY: check-simulation
+check-simulation: venv
+	@$(firstword $(wildcard .venv/python3.13/bin/python) $(BIN)/python) -m tests.simulation --minutes $(SIMULATE_MINUTES) --jobs 2
 
 .PHONY: style
 style: venv ## Check formatting and lint

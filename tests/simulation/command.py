@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
+import platform
 import re
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final
 
 from tests.simulation.faults import WEIGHTS, Fault, Schedule
 from tests.simulation.planted import PLANTED
 from tests.simulation.running import kinds_of, run_seed, run_seeds, shorten
 from tests.simulation.universe import Result, front_of
 
+_PYTHON: Final = "Python " + platform.python_version()
+"""The version of Python, on which a trace depends besides the seed and the code."""
+
 
 def main() -> None:
     given = _parse()
     if given.planted is not None:
-        sys.exit(_find_planted(given.planted, given.seeds, given.first))
+        sys.exit(_find_planted(given.planted, given.seeds, given.first or 1))
     if given.seed is not None:
         sys.exit(_repeat(given))
     began, virtual = time.perf_counter(), 0.0
     count = failed = steps = 0
     judged: Counter[str] = Counter()
+    first = given.first
     if given.minutes is None:
-        seeds: Iterable[int] = range(given.first, given.first + given.seeds)
+        seeds: Iterable[int] = range(first or 1, (first or 1) + given.seeds)
     else:
-        given.first = random.SystemRandom().randrange(1_000_000, 1_000_000_000)
-        seeds = _new_seeds(given.first, began + 60 * given.minutes)
+        first = first or _new_seed()
+        _say(f"New seeds from {first} on, for {given.minutes:g} minutes, on {_PYTHON}:")
+        seeds = _new_seeds(first, began + 60 * given.minutes)
     for result in run_seeds(seeds, kinds=given.only or (), jobs=given.jobs):
         count += 1
         steps += result.steps
@@ -47,10 +54,20 @@ def main() -> None:
     seconds = time.perf_counter() - began
     _say(", ".join(f"{name} judged {count}" for name, count in judged.items()))
     _say(
-        f"{count} seeds from {given.first} on, {failed} failed: {virtual / 3600:.0f} virtual hours and "
+        f"{count} seeds from {first or 1} on, {failed} failed: {virtual / 3600:.0f} virtual hours and "
         f"{steps} callbacks in {seconds:.0f} s."
     )
     sys.exit(failed > 0)
+
+
+def _new_seed() -> int:
+    """Return the first of the seeds of this day and this commit, which nobody has run before."""
+    named = ["git", "rev-parse", "--short=6", "HEAD"]
+    try:
+        commit = subprocess.run(named, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):  # a copy without its history
+        commit = "0"
+    return int(f"{datetime.now(UTC):%Y%m%d}{int(commit, 16):08}000000")
 
 
 def _new_seeds(first: int, until: float) -> Iterator[int]:
@@ -63,8 +80,12 @@ def _new_seeds(first: int, until: float) -> Iterator[int]:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=100, help="how many seeds to run")
-    parser.add_argument("--first", type=int, default=1, help="the first of them")
-    parser.add_argument("--minutes", type=float, help="run new seeds for so long, instead")
+    parser.add_argument("--first", type=int, help="the first of them; 1 unless they are new ones")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        help="run new seeds for so long, instead: which ones follows from the day and the commit",
+    )
     parser.add_argument("--jobs", type=int, default=1, help="how many to run at a time")
     parser.add_argument(
         "--until", metavar="INVARIANT", help="stop at the first seed in which it fails"
@@ -135,6 +156,9 @@ def _report(result: Result) -> None:
         _say(f"  --fault '{line}'")
     for violation in result.violations:
         _say(f"  {violation}")
+    if result.violations:
+        faults = "".join(f" --fault '{line}'" for line in result.faults or [""])
+        _say(f'To repeat it, on {_PYTHON}: make simulate ARGS="--seed {result.seed}{faults}"')
 
 
 def _say(line: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,12 @@ from tests.meta.project import ROOT
 from tests.simulation.planted import PLANTED, Planted, mutated
 
 FIRST, COUNT = 1, 10
+SHORT = 15
+"""A seed with one fault."""
 INVARIANTS = 15
 FRONTS = 2
 """The ways in which a service is connected with Slack."""
+_REPEAT = re.compile(r'^To repeat it, .*: make simulate ARGS="(.*)"$', re.MULTILINE)
 _JUDGED = re.compile(r"([A-Z]+) judged ([1-9]\d*)")
 _COMMITS = 50
 _LOSE_POWER = f"""
@@ -74,11 +78,16 @@ def test_ten_simulated_hours_full_of_faults_keep_every_promise_and_repeat_exactl
         assert _DIGEST.findall(repeated) == [each]
 
 
-def test_a_planted_bug_is_found() -> None:
+def test_a_planted_bug_is_found_with_the_shortest_schedule_and_repeated_as_it_says() -> None:
     planted = PLANTED[0]
-    status, printed = _run("--seeds", "3", "--whole", planted=planted.name)
+    status, printed = _run("--first", str(SHORT), "--seeds", "1", planted=planted.name)
     assert status == 1
     assert f"{planted.finds}:" in printed
+    assert re.search(rf"^seed {SHORT}, .*, 0 faults:$", printed, re.MULTILINE)
+    [arguments] = _REPEAT.findall(printed)
+    status, repeated = _run(*shlex.split(arguments), planted=planted.name)
+    assert status == 1
+    assert _DIGEST.findall(repeated) == _DIGEST.findall(printed)
 
 
 @pytest.mark.parametrize(("synchronous", "is_lost"), [("FULL", False), ("NORMAL", True)])
