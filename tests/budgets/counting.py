@@ -28,7 +28,7 @@ ARRIVED: Final = {
 _WRITES: Final = re.compile(r"\b(INSERT|UPDATE|DELETE)\s")
 _WRITES_AN_ASK: Final = re.compile(r"\b(INSERT INTO|UPDATE) asks\b")
 _OURS: Final = tuple(f"{ROOT}/{folder}/" for folder in SOURCE_FOLDERS)
-_ENCODERS: Final = {"to_json", "encode", "dump_json", "model_dump_json"}
+_ENCODERS: Final = {"to_json", "encode", "json_encode", "dump_json", "model_dump_json"}
 """Functions of pydantic and msgspec that return JSON."""
 
 
