@@ -73,6 +73,19 @@ async def test_pressed_again_as_the_service_comes_back_nothing_else_is_sent_or_s
         await expect(away.page.locator("#live")).to_be_empty()
 
 
+async def test_nothing_says_that_an_answer_waits_that_was_pressed_again_with_a_file_that_does_not_arrive(
+    browser: Browser, web_site: Site
+) -> None:
+    async with pressed_while_away(browser, web_site) as away:
+        file: Any = {"name": "a.txt", "mimeType": "text/plain", "buffer": b"text"}
+        await away.page.locator("#files [type=file]").set_input_files(file)
+        await away.page.get_by_role("button", name="Answer").click()
+        for _ in range(4):  # the tries of the upload
+            await away.page.clock.fast_forward(4_000)
+        await expect(away.page.locator("#files .error")).to_be_visible(timeout=15_000)
+        await expect(away.page.locator("#live")).to_be_empty()
+
+
 async def test_it_is_sent_once_when_the_service_is_back(browser: Browser, web_site: Site) -> None:
     async with pressed_while_away(browser, web_site) as away:
         await away.page.get_by_role(

@@ -490,8 +490,10 @@
   // Sends a form and shows the page that answers it; while the service is away, what was entered stays on the page.
   async function send(current, button) {
     sending = true;
-    if (waiting?.current === current) waiting = null; // pressed again: this is sent in its place
+    const wasWaiting = waiting?.current === current;
+    if (wasWaiting) waiting = null; // pressed again: this is sent in its place
     if (!(await attachments.arrived())) {
+      if (wasWaiting) document.getElementById("live").replaceChildren(); // which says that it will be sent
       sending = false;
       return;
     }
