@@ -22,6 +22,7 @@ from answerback.api.operation import (
 from answerback.api.wire import CarriedBody, ContextBody, Wire
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
+from answerback.core.sent_files import sent_files
 from answerback.ports.operation import HeaderSpec
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.agent_requests import single_header
@@ -187,7 +188,18 @@ async def erase(call: Call) -> web.Response:
     if result.open:
         detail = "People can still answer it, so nothing was erased. Withdraw it, or wait until it has ended."
         raise ProblemError(409, "The ask is open", detail, more={"ask": call.json_of(result)})
-    return ask_response(call, result)
+    return json_response({**call.json_of(result), "remains": _remains(call, ask)})
+
+
+def _remains(call: Call, ask: Ask) -> list[JsonValue]:
+    """Return what of an ask stays where people sent it: no bot can delete their uploads."""
+    surfaces = call.service.surfaces
+    senders = dict.fromkeys(sent.by.surface for sent in sent_files(ask.walk) if sent.by is not None)
+    chats = [name for name in senders if (found := surfaces.get(name)) is not None and found.live]
+    return [
+        f"Files that people sent in {name} stay there: delete them in the conversation."
+        for name in chats
+    ]
 
 
 async def _erase(call: Call, ask: Ask) -> Ask:

@@ -33,7 +33,7 @@ from answerback.ports.operation import (
     get,
     post,
 )
-from answerback.service.ask_wire import AskBody
+from answerback.service.ask_wire import AskBody, ErasedBody
 from answerback.service.file_wire import UploadedFileBody
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
@@ -240,7 +240,9 @@ OPERATIONS: Final = (
         "Erase the content of an ask",
         asks.erase,
         {
-            200: _ask("The ask without its content; also if it was erased before."),
+            200: ResponseSpec(
+                "The ask without its content; also if it was erased before.", ErasedBody
+            ),
             409: ResponseSpec("The ask is open, and nothing was erased.", wire.EndedBody),
         },
         roles=SURFACE_ONLY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 from urllib.parse import quote
 
 import typer
@@ -36,13 +36,13 @@ def command(
         question = f"Permanently erase what was written in {counted(len(asks), 'ask')}?"
         confirm(question, "Nothing was erased")
 
-    async def work(client: AsyncClient) -> list[dict[str, str | bool | None]]:
+    async def work(client: AsyncClient) -> list[_Result]:
         return [await _erase_one(client, ask_id) for ask_id in asks]
 
     done = call_service(resolve_access(url, token, config), work)
     for result in done:
         if result["refused"] is None:
-            say(f"{result['id']}: erased.")
+            say(" ".join([f"{result['id']}: erased.", *result["remains"]]))
         else:
             warn(f"{result['id']}: {result['refused']}")
     if json:
@@ -51,12 +51,22 @@ def command(
         sys.exit(EXIT_FAILED)
 
 
-async def _erase_one(client: AsyncClient, ask_id: str) -> dict[str, str | bool | None]:
-    """Erase an ask; returns whether it was erased, or why not."""
+class _Result(TypedDict):
+    """The outcome for one ask: ``refused`` says why it was not erased, ``remains`` what has to be deleted elsewhere."""
+
+    id: str
+    erased: bool
+    refused: str | None
+    remains: list[str]
+
+
+async def _erase_one(client: AsyncClient, ask_id: str) -> _Result:
     from answerback_client import RefusedError
 
     try:
-        await client.call("POST", f"/v1/asks/{quote(ask_id, safe='')}/erase")
+        body = await client.call("POST", f"/v1/asks/{quote(ask_id, safe='')}/erase")
     except RefusedError as error:
-        return {"id": ask_id, "erased": False, "refused": str(error)}
-    return {"id": ask_id, "erased": True, "refused": None}
+        return {"id": ask_id, "erased": False, "refused": str(error), "remains": []}
+    remains = body.get("remains")  # a service of an earlier version has none
+    sentences = [str(each) for each in remains] if isinstance(remains, list) else []
+    return {"id": ask_id, "erased": True, "refused": None, "remains": sentences}

@@ -179,6 +179,11 @@ class AskBody(TypedDict):
     metadata: dict[str, JsonValue]
 
 
+class ErasedBody(AskBody):
+    remains: list[str]
+    """Sentences about what has to be deleted elsewhere, such as files that people sent in a chat."""
+
+
 def ask_json(ask: Ask, *, to_people: bool = False) -> JsonObject:
     """The ask, as agents and webhooks receive it.
 

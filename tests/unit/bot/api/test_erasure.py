@@ -10,12 +10,17 @@ import pytest
 from pydantic import TypeAdapter
 
 from answerback.api.wire import RecordPage
+from answerback.core.actions import Answer
+from answerback.core.person import Person
 from answerback.ports.late_answers import SeenState
-from answerback.service.ask_wire import AskBody
+from answerback.ports.surface import Acted, Actor
+from answerback.service.ask_wire import ErasedBody
+from tests.service_support import FakeSurface
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET as SIGNED
 from tests.unit.bot.api.test_deliveries import ended_ask
 from tests.unit.bot.api.test_late_answers import answered_ask
+from tests.unit.picture_samples import PNG
 
 SECRET = "tell-nobody"
 FORM: Json = {"questions": [{"id": "why", "text": f"Why {SECRET}?", "answer_type": "text"}]}
@@ -40,7 +45,7 @@ async def test_an_erased_ask_keeps_its_outcome_but_no_content(api: Served) -> No
     await api.act(ask, action="answer", value=SECRET, actor={"user_id": SECRET, "name": SECRET})
     assert SECRET in await everything(api, ask)
     status, body = await erase(api, ask)
-    TypeAdapter(AskBody).validate_python(body)
+    TypeAdapter(ErasedBody).validate_python(body)
     assert (status, body["status"], body["answers"]) == (200, "answered", {})
     assert body["erased_at"] is not None
     assert body["ended_by"] == {"surface": "web", "user_id": "erased", "name": None}
@@ -140,3 +145,25 @@ async def test_an_ask_that_is_erased_while_its_lost_outcome_is_returned_stays_as
     monkeypatch.setattr(service.store.late_answers, "set_seen_state", set_and_erase)
     assert await service.late_answer_tracker.save_seen([ask_id], SeenState.UNSEEN) == [ask_id]
     assert [await service.get(ask_id)] == erased
+
+
+@pytest.mark.rule("FILE-17")
+@pytest.mark.parametrize("surface", ["slack", "web"])
+async def test_an_erasure_says_which_files_stay_where_people_have_sent_them(
+    api: Served, surface: str
+) -> None:
+    service = api.running.service
+    assert isinstance(service.surfaces, dict)
+    service.surfaces["slack"] = FakeSurface("slack")
+    to = {"slack": "slack:C1", "web": "web"}[surface]
+    ask = await api.asked(FORM, to=to, responders="anyone")
+    person = Person(surface=surface, user_id="U1")
+    file = await service.people_files.take("photo.png", PNG, person)
+    done = await service.act(ask["id"], Answer(value="See", files=(file,)), Actor(person))
+    assert isinstance(done, Acted), done
+    _, body = await erase(api, ask)
+    TypeAdapter(ErasedBody).validate_python(body)
+    sentence = "Files that people sent in slack stay there: delete them in the conversation."
+    assert body["remains"] == ([sentence] if surface == "slack" else [])
+    _, body = await erase(api, ask)
+    assert body["remains"] == [], "nothing says any more who has sent them"
