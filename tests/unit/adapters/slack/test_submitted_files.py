@@ -53,10 +53,10 @@ def names(ask: Ask) -> list[str]:
 
 
 async def decided(up: Rig, ask: Ask, revision: int = 2) -> Ask:
-    """Return the ask once it has changed."""
-    while (stored := await up.shown(ask)).revision < revision:  # noqa: ASYNC110
+    """Return the ask once it has changed, and its message shows that."""
+    while (await up.shown(ask)).revision < revision:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
-    return stored
+    return await up.shown(ask)
 
 
 async def until_forgotten(up: Rig) -> None:
