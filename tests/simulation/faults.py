@@ -38,6 +38,7 @@ WEIGHTS: Final = {
     "kill agents": 2,
     "fail callbacks": 3,
     "clock": 1,
+    "reload": 2,
 }
 """The kinds of faults, and how often each comes."""
 _LATEST: Final = 15.0
@@ -156,6 +157,8 @@ class Faults:
             )
         elif kind in {"kill", "kill busy", "power", "restart", "pause", "clock"}:
             await self._trouble_service(kind, rng)
+        elif kind == "reload":
+            self._service.reload()
         elif kind in {"cut", "stall"}:
             self._trouble_network(kind, rng)
         elif kind in {"kill agents", "fail callbacks"}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -11,7 +12,7 @@ from answerback_client.async_client import AsyncClient
 from answerback_client.errors import ClientError, RefusedError, UnreachableError
 from tests.simulation.evidence import Attempt, Evidence, GivenGrant, Json
 from tests.simulation.loop import SimulatedLoop
-from tests.simulation.service import API_URL, FRONT_TOKEN
+from tests.simulation.service import API_URL, SimulatedService
 
 _PAUSES: Final = (10.0, 60.0, 300.0)
 """Seconds between two uses of the front end, on average."""
@@ -19,6 +20,8 @@ _TRIES: Final = 4
 """The times that it sends an action with an idempotency key, if it does not learn what became of it."""
 _ERASED: Final = 0.15
 """The share of the ended asks that the operator erases when they look."""
+_OLD_TOKEN: Final = 0.7
+"""The chance that it uses a token once more that it could know to be revoked."""
 
 
 class FrontEnd:
@@ -26,35 +29,50 @@ class FrontEnd:
 
     Args:
         people: the names of those who use it, by their ids; they need not be allowed to decide.
-        is_away: whether none of them uses it now.
+        service: the service whose settings have its token. It learns of a new one only after a while.
+        is_away: whether none of the people uses it now.
     """
 
     def __init__(
-        self, loop: SimulatedLoop, rng: random.Random, evidence: Evidence, people: Mapping[str, str],
+        self,
+        loop: SimulatedLoop,
+        rng: random.Random,
+        evidence: Evidence,
+        people: Mapping[str, str],
+        service: SimulatedService,
         is_away: Callable[[], bool],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._loop = loop
         self._rng = rng
         self._evidence = evidence
         self._people = people
         self._is_away = is_away
+        self._service = service
         self._keys = 0
 
     async def live(self) -> None:
         pause = self._rng.choice(_PAUSES)
-        async with AsyncClient(API_URL, FRONT_TOKEN) as client:
-            while True:
-                await asyncio.sleep(self._rng.expovariate(1 / pause))
-                if self._is_away():
-                    continue
-                try:
-                    await self._use(client)
-                except RefusedError as error:
-                    self._loop.machine.note(f"the front end is refused: {error}")
-                except UnreachableError:
-                    self._loop.machine.note("the front end has no answer")
-                except ClientError as error:
-                    self._evidence.broken.append(f"LIVE: the front end was told {error!r}")
+        while True:
+            token = self._service.front_token
+            async with AsyncClient(API_URL, token) as client:
+                while token == self._service.front_token or self._rng.random() < _OLD_TOKEN:
+                    await asyncio.sleep(self._rng.expovariate(1 / pause))
+                    if not self._is_away():
+                        await self._try_to_use(client, token)
+
+    async def _try_to_use(self, client: AsyncClient, token: str) -> None:
+        began = self._loop.time()
+        try:
+            await self._use(client)
+        except RefusedError as error:
+            self._loop.machine.note(f"the front end is refused: {error}")
+        except UnreachableError:
+            self._loop.machine.note("the front end has no answer")
+        except ClientError as error:
+            self._evidence.broken.append(f"LIVE: the front end was told {error!r}")
+        else:
+            if self._service.revoked_tokens.get(token, math.inf) < began:
+                self._evidence.broken.append(f"MAY: {token} was accepted after it was revoked")
 
     async def _use(self, client: AsyncClient) -> None:
         what = self._rng.random()

@@ -249,6 +249,14 @@ PLANTED: Final = (
         "KEPT",
     ),
     Planted(
+        "a token that is taken out of the settings is accepted until a restart",
+        "answerback.api.auth",
+        "self._agents = dict(other._agents)",
+        "self._agents |= other._agents",
+        "MAY",
+        ("reload",),
+    ),
+    Planted(
         "an approval can be used twice",
         "answerback.service.consumption",
         "if ask.collection.consumed_at is not None:",

@@ -18,6 +18,7 @@ from answerback.runtime.app import run_service
 from answerback.runtime.config import Settings, StorageSettings, settings_type
 from answerback.runtime.machine import Machine as Doors
 from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.reload import SettingsReloader
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
 from tests.simulation.disk import Disk
@@ -27,7 +28,6 @@ from tests.simulation.machine import CURRENT, Process
 
 CHANNEL: Final = "C0OPS"
 TOKEN: Final = "agent-token"
-FRONT_TOKEN: Final = "front-end-token"
 SECRET: Final = "whsec_" + "QUJD" * 8
 API_PORT, PUBLIC_PORT = 8420, 8421
 _DATABASE: Final = "answerback.db"
@@ -58,7 +58,9 @@ def warm_up() -> None:
         import_module(name)
 
 
-def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Settings:
+def settings_for(
+    folder: Path, slack: FakeSlack, people: dict[str, str], front_token: str
+) -> Settings:
     """The settings of the service, as its operator would write them: for Socket Mode, if Slack has no request URL."""
     everybody = list(people.values())
     to = f"slack:{CHANNEL}"
@@ -84,7 +86,7 @@ def settings_for(folder: Path, slack: FakeSlack, people: dict[str, str]) -> Sett
                     "token_hash": _hashed(TOKEN),
                     "callback_secret": SECRET,
                 },
-                "front": {"token_hash": _hashed(FRONT_TOKEN), "role": "surface"},
+                "front": {"token_hash": _hashed(front_token), "role": "surface"},
             },
             "slack": {
                 "bot_token": slack.bot_token,
@@ -134,6 +136,11 @@ class SimulatedService:
         self.process: Process | None = None
         self.failures: list[str] = []
         """Why it ended, other than because it was told to."""
+        self.front_token = "front-end-token-0"
+        """The token that the settings give the front end."""
+        self.revoked_tokens: dict[str, float] = {}
+        """The tokens that the front end had before, and when the service ceased to accept each."""
+        self._reloader: SettingsReloader | None = None
         self.doors = Doors(bind=loop.network.bind, build_store=self._build_store)
 
     @property
@@ -164,14 +171,32 @@ class SimulatedService:
             process.alive = False
             self._loop.network.end_of(process)
 
+    def reload(self) -> None:
+        """Give the front end another token, in settings that the service reloads, or reads when it starts."""
+        self.front_token = f"front-end-token-{len(self.revoked_tokens) + 1}"
+        self._loop.machine.note(f"the settings have {self.front_token}")
+        if self._reloader is not None and self.is_up:
+            self._reloader.update_from(self._settings())
+            self._note_revoked()
+
+    def _note_revoked(self) -> None:
+        for number in range(int(self.front_token.rpartition("-")[2])):
+            self.revoked_tokens.setdefault(f"front-end-token-{number}", self._loop.time())
+
+    def _settings(self) -> Settings:
+        return settings_for(self._disk, self._slack, self._people, self.front_token)
+
     def _build_store(self, storage: StorageSettings, timed: Callable[[float], None]) -> Store:
         runner = partial(SimulatedRunner, self._loop.machine)
         return SqliteStore(self._disk / _DATABASE, timed=timed, start_runner=runner)
 
     async def _serve(self) -> None:
-        settings = settings_for(self._disk, self._slack, self._people)
+        self._reloader = None
         try:
-            async with run_service(settings, self.doors):
+            async with run_service(self._settings(), self.doors) as running:
+                running.reloader.update_from(self._settings())  # they may have changed meanwhile
+                self._reloader = running.reloader
+                self._note_revoked()
                 await self._loop.create_future()
         except asyncio.CancelledError:
             pass

@@ -28,7 +28,6 @@ from tests.simulation.people import BUSY, SELDOM, SimulatedPerson, shown_ask
 from tests.simulation.service import (
     API_URL,
     CHANNEL,
-    FRONT_TOKEN,
     PUBLIC_PORT,
     TOKEN,
     SimulatedService,
@@ -158,7 +157,7 @@ class _Universe:
                 for p in people
             ]
             front_end = FrontEnd(
-                self._loop, self._random("front end"), self.evidence, names, is_away
+                self._loop, self._random("front end"), self.evidence, names, service, is_away
             )
             lives = [*(each.live() for each in living), front_end.live()]
             tasks = [self._loop.create_task(life) for life in lives]
@@ -176,7 +175,7 @@ class _Universe:
             self.evidence.errors += [*self._loop.unhandled, *service.failures]
             if service.failures:
                 return
-            await self._look_at_the_end(slack)
+            await self._look_at_the_end(slack, service.front_token)
             self.evidence.kills = self.faults.kills
             kinds = {fault.kind for fault in self.faults.schedule.faults}
             self.evidence.clock_errors = "clock" in kinds
@@ -203,9 +202,9 @@ class _Universe:
             and not any(report.way == "webhook" for report in evidence.reports.get(key, ()))
         ]
 
-    async def _look_at_the_end(self, slack: FakeSlack) -> None:
+    async def _look_at_the_end(self, slack: FakeSlack, front_token: str) -> None:
         evidence = self.evidence
-        async with _client(TOKEN) as agent, _client(FRONT_TOKEN) as front_end:
+        async with _client(TOKEN) as agent, _client(front_token) as front_end:
             page: Json = await _get(agent, "/v1/asks?limit=100")
             for ask in page["asks"]:
                 path = f"/v1/asks/{ask['id']}"
