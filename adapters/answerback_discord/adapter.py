@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
 from functools import partial
 from typing import Final
 
@@ -134,7 +133,8 @@ class DiscordSurface(ChatSurface):
             create_missed_message_reader(asks, calls, self._message_listener),
         )
         if public_key:
-            endpoint = HttpEndpoint(public_key, self._answer_http, self._finish_http_response, now)
+            receive, finish = self._interactions.receive, self._finish_http_response
+            endpoint = HttpEndpoint(public_key, receive, finish, self._acknowledge_files, now)
             self.routes = [web.post(PATH, endpoint.handle)]
         self._connected = False
         if settings.gateway:
@@ -183,12 +183,10 @@ class DiscordSurface(ChatSurface):
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
 
-    def _answer_http(self, body: Json) -> Awaitable[InteractionResponse]:
-        if uploads_of(body) and can_be_answered(body):
-            return self._acknowledge_by_http(body)
-        return self._interactions.receive(body)
-
-    async def _acknowledge_by_http(self, body: Json) -> InteractionResponse:
+    def _acknowledge_files(self, body: Json) -> InteractionResponse | None:
+        """Begin to handle a modal that comes by HTTP with files; None if it has none."""
+        if not (uploads_of(body) and can_be_answered(body)):
+            return None
         self._background.spawn("modal", self._modals_with_files.handle(body))
         return ACKNOWLEDGEMENT
 

@@ -39,6 +39,7 @@ class HttpEndpoint:
         public_key: the application's public key, in hex.
         receive: returns the response to an interaction, and never raises.
         finish: does whatever a response requires besides being sent, and returns its callback; None if it sends it.
+        acknowledge: returns the response to a modal that is handled later; None: it is handled by ``receive``.
         now: seconds since the epoch.
     """
 
@@ -47,11 +48,13 @@ class HttpEndpoint:
         public_key: str,
         receive: Callable[[Json], Awaitable[InteractionResponse]],
         finish: Callable[[Json, InteractionResponse], Json | None],
+        acknowledge: Callable[[Json], InteractionResponse | None] = lambda _body: None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = VerifyKey(bytes.fromhex(public_key))
         self._receive = receive
         self._finish = finish
+        self._acknowledge = acknowledge
         self._now = now
         self._bodies = BodyReader(MAX_BODY)
 
@@ -69,7 +72,10 @@ class HttpEndpoint:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == InteractionType.PING:
             return _json({"type": int(InteractionResponseType.PONG)})
-        callback = self._finish(body, await self._receive(body))
+        reply = None
+        if body.get("type") == InteractionType.MODAL_SUBMIT:
+            reply = self._acknowledge(body)
+        callback = self._finish(body, reply or await self._receive(body))
         return web.Response(status=202) if callback is None else _json(callback)
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:
