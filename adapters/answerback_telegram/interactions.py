@@ -245,8 +245,9 @@ class ClickHandler:
         action, after = await self.entries.read(used, ask, view, selected)
         if action is None and not after:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-        if action is None:
-            return ClickResponse(after=after)
+        if action is None:  # another input is asked for, with which files can come
+            dropped = lambda: self._reply(used, escape(self.labels.files_left_out))  # noqa: E731
+            return ClickResponse(after=(*after, dropped) if used.has_files else after)
         return replace(action, files=used.files) if isinstance(action, WithFiles) else action
 
     # --- lists -----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message
 from tests.unit.adapters.telegram.rig import MODES, Mode, Rig, rig
-from tests.unit.adapters.telegram.test_entries import WHY, helper, own_chat
+from tests.unit.adapters.telegram.test_entries import SIZES, WHY, helper, own_chat
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 from tests.unit.adapters.telegram.test_typed_entries import newest
 from tests.unit.picture_samples import PNG, jpeg
@@ -162,6 +162,18 @@ async def test_files_come_with_what_a_button_asked_for(tmp_path: Path) -> None:
         await at.telegram.until(lambda: request.id not in chat.messages)
         assert (await at.shown(ask)).walk.reply is None
         assert [*await sent_files(at, ask)] == ["plan.png"]
+
+
+@pytest.mark.rule("FILE-25")
+async def test_a_file_with_an_input_that_is_not_the_last_is_not_dropped_without_a_word(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat = await own_chat(at, [SIZES])
+        await press(at, at.ann, live(chat, ask), LABELS.fill_in)
+        request = await helper(at, chat, live(chat, ask))
+        said = await send(at, chat, "3", [("plan.png", PNG)], reply_to=request.id)
+        assert (await helper(at, chat, said)).text == LABELS.files_left_out
 
 
 @pytest.mark.rule("FILE-25")
