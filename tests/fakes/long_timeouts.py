@@ -21,7 +21,7 @@ LONG: Final = 30.0
 """Seconds that a platform waits."""
 _OURS: Final = LONG - 0.5
 PATIENT: Final = Delays(
-    settling=3_600.0, first_pause=0.01, groups=_OURS, names=_OURS, pictures=_OURS, album=0.5
+    settling=3_600.0, first_pause=0.01, groups=_OURS, names=_OURS, pictures=_OURS, album=3.0
 )
 """Those of a surface in tests. Most count reads, and so do without those that look for missed changes."""
 HASTY: Final = replace(PATIENT, settling=0.0)

@@ -57,7 +57,10 @@ CORE = (
             ("or stored.agent != uploader", ""),
             ("or stored.ask_id not in {None, ask_id}", ""),
             ("or (stored.ask_id is None and stored.at < since)", ""),
-            ("if done is not None and done.agent == uploader_name(person):", "if done:"),
+            (
+                "return None if found is None or found.agent != uploader_name(person) else found.file",
+                "return None if found is None else found.file",
+            ),
             ("return remove_metadata(kind.media_type, data)", "return data"),
         )
     ),

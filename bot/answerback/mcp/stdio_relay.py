@@ -90,7 +90,7 @@ class RelayOptions:
 
 async def serve_on_streams(url: str, token: str | None, options: RelayOptions) -> None:
     """Serve one client on standard input and output, until it ends them."""
-    remove_old_files()
+    await asyncio.to_thread(remove_old_files)
     connection = ServiceConnection(url, token)
     try:
         server = build_relay(connection, options)

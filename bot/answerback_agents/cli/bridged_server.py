@@ -122,7 +122,7 @@ async def connected(
     url: str, token_env: str
 ) -> AsyncIterator[tuple[AsyncClient, LateAnswerSource]]:
     """Connect to the service; ends the command if it cannot be reached or refuses the token."""
-    remove_old_files()
+    await asyncio.to_thread(remove_old_files)
     token = os.environ.get(token_env) or None
     named = f"the token in {token_env}"
     async with AsyncClient(

@@ -343,12 +343,12 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         await self._person.until(lambda: response.deleted or not response.flags & LOADING)
         if response.deleted:
             return ""
-        told = self._person.sees(response).text
+        note = self._person.sees(response).text
         await self._person.click(LABELS.reply, on=response)
         assert self._person.modal is not None
         entered = self._person.modal.everything
         self._person.dismiss()
-        return remove_escapes(f"{told}\n{entered}")
+        return remove_escapes(f"{note}\n{entered}")
 
     async def ask_back(self, text: str) -> None:
         label = fit_line(LABELS.ask_back_label.format(label="the assistant"), 45)

@@ -120,7 +120,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def _entry_start(self, question: Question) -> JsonValue:
         await self._press(Verb.WRITE if question.answer_type is AnswerType.TEXT else Verb.FILL)
-        [entry] = look(await self._person.sees_modal()).controls
+        entry, *_ = look(await self._person.sees_modal()).controls  # files may follow
         text = str(initial(entry)["value"] or "")
         await self._person.close_modal()
         if question.answer_type is AnswerType.TEXT:

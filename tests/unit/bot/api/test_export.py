@@ -233,5 +233,5 @@ async def test_erasing_can_report_its_results_as_json(api: Served) -> None:
     service = ("--yes", "--json", "--url", api.running.api_url, "--token", key)
     done = await run_command("erase", ask["id"], still_open["id"], *service)
     first, second = json.loads(done.stdout)
-    assert first == {"id": ask["id"], "erased": True, "refused": None}
+    assert first == {"id": ask["id"], "erased": True, "refused": None, "remains": []}
     assert (second["id"], second["erased"], done.exit_code) == (still_open["id"], False, 1)
