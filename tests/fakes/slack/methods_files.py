@@ -43,6 +43,13 @@ class Uploads:
         self.received[id] = data
         return web.Response(text=f"OK - {len(data)}")
 
+    async def show(self, request: web.Request) -> web.Response:
+        """Send a picture to the page that shows a message with it."""
+        data = self.received.get(request.match_info["id"])
+        if data is None:
+            raise web.HTTPNotFound
+        return web.Response(body=data, content_type="image/png")
+
 
 _SIGN_IN = "<!DOCTYPE html><html><title>Slack</title>Sign in to your workspace</html>"
 

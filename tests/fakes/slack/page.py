@@ -1,8 +1,9 @@
 """Pages that show the fake's conversations and open modals as Slack's client would, to look at and to photograph.
 
 Owns the routes `/` (what there is), `/c/{channel}`, `/t/{channel}/{ts}` (a thread), `/v/{user}` (a
-person's modal) and `/h/{user}` (their Home); `?as=U…` adds what only that person sees. The
-buttons are real HTML buttons; people act through `Person`, not through the page.
+person's modal), `/h/{user}` (their Home) and `/u/{id}` (an uploaded picture); `?as=U…` adds what
+only that person sees. The buttons are real HTML buttons; people act through `Person`, not through
+the page.
 """
 
 from html import escape
@@ -64,6 +65,7 @@ def add_routes(app: web.Application, slack: "FakeSlack") -> None:
         return _html(slack, "Answerback · Home", f"<section class=home>{blocks}</section>")
 
     app.router.add_get("/", index)
+    app.router.add_get("/u/{id}", slack.uploads.show)
     app.router.add_get("/h/{user}", home)
     app.router.add_get("/c/{channel}", channel)
     app.router.add_get("/t/{channel}/{ts}", thread)
@@ -160,6 +162,10 @@ def _block(block: Json, values: Json, errors: dict[str, str] | None = None) -> s
         title = _runs(text_runs(block["title"]))
         opened = "" if block.get("default_collapsed") else " open"
         return f"<details{opened}><summary><b>{title}</b></summary>{inside}</details>"
+    if kind == "image" and "slack_file" in block:
+        address, words = f"/u/{block['slack_file']['id']}", escape(block["alt_text"])
+        title = _runs(text_runs(block["title"]))
+        return f'<figure>{title}<img src="{escape(address)}" alt="{words}"></figure>'
     text = "".join(f"<div>{_runs(part)}</div>" for part in block_runs(block))
     made = []
     for control in controls_of(block):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import struct
 import tempfile
 import zlib
@@ -16,6 +17,7 @@ from playwright.async_api import Page, async_playwright
 
 from answerback.core.ask import Ask
 from answerback.dialects.registry import render_result
+from tests import drawn_pictures
 from tests.chromium import ARGUMENTS, find_chromium
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.pictures import FOLDER
@@ -86,7 +88,13 @@ async def take(up: Rig, page: Page) -> list[tuple[bytes, float]]:
     film = Film(page, f"{up.slack.url}t/{CHANNEL}/{first.ts}")
     await film.frame(1.2, "agent> ask_user(questions=[apply, when, note])")
     waiting = "agent> ask_user(questions=[apply, when, note])\n       waiting for a person ..."
-    ask = await up.submit(*QUESTIONS, to=f"slack:{CHANNEL}/{first.ts}")
+    plot = {
+        "name": "load.png",
+        "media_type": "image/png",
+        "data": base64.b64encode(drawn_pictures.plot()).decode(),
+        "alt": "The load of a copy of production: before (blue), and while it ran (red)",
+    }
+    ask = await up.submit(*QUESTIONS, to=f"slack:{CHANNEL}/{first.ts}", files=[plot])
 
     async def click(name: str) -> Ask:
         await film.frame(1.6, waiting)
@@ -154,7 +162,7 @@ async def main() -> None:
             browser = await playwright.chromium.launch(
                 executable_path=find_chromium(), args=ARGUMENTS
             )
-            page = await browser.new_page(viewport={"width": 720, "height": 590})
+            page = await browser.new_page(viewport={"width": 720, "height": 740})
             frames = await take(up, page)
             await browser.close()
     (FOLDER / "answering.png").write_bytes(animated(frames))
