@@ -32,10 +32,12 @@ from answerback_client.connection import ServiceConnection, check_response
 from answerback_client.errors import (
     ClientError,
     Json,
+    RefusedError,
     TooManyAsksError,
     UnreachableError,
     parse_body,
 )
+from answerback_client.folder_pictures import find_pictures
 from answerback_client.models import (
     OBJECT,
     Answers,
@@ -99,6 +101,7 @@ class AsyncClient:
         *,
         key: str | None = None,
         timeout: float | None = None,
+        folder: str | os.PathLike[str] | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
         """Submit an ask, and wait until it has ended.
@@ -109,6 +112,7 @@ class AsyncClient:
             key: an idempotency key: repeating it, even from a restarted process, finds the first ask. The id of the
                 model's tool call is a good choice.
             timeout: seconds to wait; None: as long as it takes.
+            folder: see `submit`.
 
         Raises:
             InvalidCallError: the call is invalid; the error explains that to the model.
@@ -118,7 +122,7 @@ class AsyncClient:
         began = time.monotonic()
         try:
             async with asyncio.timeout(timeout):
-                ask = await self.submit(name, arguments, key=key, **envelope)
+                ask = await self.submit(name, arguments, key=key, folder=folder, **envelope)
         except TimeoutError as error:
             unit = "second" if timeout == 1 else "seconds"
             raise UnreachableError(
@@ -134,18 +138,46 @@ class AsyncClient:
         arguments: Mapping[str, JsonValue],
         *,
         key: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
         """Submit an ask, and return at once. Safe to retry over lost connections: a retry finds the first ask.
 
         ``files`` are paths, which are uploaded, or what `upload` has returned.
+
+        Args:
+            folder: the agent's working folder. Pictures in it that a question's context or preview shows, as in
+                ``![Plot](plots/load.png)``, are uploaded; see `answerback_client.folder_pictures`.
         """
         body: dict[str, object] = {"name": name, "arguments": arguments, **envelope}
-        if files := envelope.get("files"):
-            body["files"] = [
-                each if isinstance(each, Mapping) else await self.upload(each) for each in files
-            ]
+        files = [
+            each if isinstance(each, Mapping) else await self.upload(each)
+            for each in envelope.get("files", ())
+        ]
+        if folder is not None:
+            shown, pictures = await self._upload_shown(arguments, Path(folder), files)
+            body["arguments"], files = shown, [*files, *pictures]
+        if files:
+            body["files"] = files
         return await self.submit_body(body, key=key)
+
+    async def _upload_shown(
+        self,
+        arguments: Mapping[str, JsonValue],
+        folder: Path,
+        files: Sequence[Mapping[str, JsonValue]],
+    ) -> tuple[Mapping[str, JsonValue], list[dict[str, JsonValue]]]:
+        """Upload the pictures that a call shows; return its arguments as they refer to these, and the files."""
+        taken = frozenset(str(each.get("name", each.get("id"))) for each in files)
+        found = await asyncio.to_thread(find_pictures, dict(arguments), folder, taken)
+        uploaded = dict[str, dict[str, JsonValue]]()
+        for picture in found.pictures.values():
+            with suppress(RefusedError):  # the service does not show it, so the text stays as it is
+                stored = await self._store(picture.data, picture.name)
+                if str(stored.get("media_type")).startswith("image/"):
+                    reference = {"id": stored["id"], "alt": picture.caption, "folder": True}
+                    uploaded[picture.name] = reference
+        return found.only(uploaded).referring(), [*uploaded.values()]
 
     async def submit_body(self, body: Mapping[str, object], *, key: str | None = None) -> Ask:
         """Submit a complete request body, with ``name``, ``arguments`` and the envelope's fields."""
@@ -175,11 +207,14 @@ class AsyncClient:
         else:
             path = Path(file)
             data, called = await asyncio.to_thread(path.read_bytes), name or path.name
-        address = f"/v1/files?{urlencode({'name': called}, errors='replace')}"
-        # Repeated while the service is down: a file that was stored twice is deleted within two hours.
-        stored = await self.call("POST", address, data=data)
+        stored = await self._store(data, called)
         reference: dict[str, JsonValue] = {"id": stored["id"]}
         return reference if alt is None else {**reference, "alt": alt}
+
+    async def _store(self, data: bytes, name: str) -> dict[str, JsonValue]:
+        address = f"/v1/files?{urlencode({'name': name}, errors='replace')}"
+        # Repeated while the service is down: a file that was stored twice is deleted within two hours.
+        return await self.call("POST", address, data=data)
 
     async def file(self, file_id: str) -> bytes:
         """Fetch the bytes of a file.

@@ -26,7 +26,7 @@ _LATE = tuple(f"{_UNIT}/api/test_{name}.py" for name in ("late_answers", "concur
 _RELAY = (f"{_MCP_TESTS}/test_stdio_relay.py",)
 _GATE = "bot/answerback_agents/mcp_proxy"
 _EDITED_CALLS = (f"{_UNIT}/agents/mcp_proxy/test_mcp_proxy_edits.py",)
-_FOLDER = (f"{_UNIT}/agents/pipe/test_folder_pictures.py",)
+_FOLDER = (f"{_UNIT}/client/test_folder_pictures.py",)
 _SAVED = (f"{_UNIT}/agents/pipe/test_saved_files.py",)
 _LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
 
@@ -250,7 +250,7 @@ AGENTS = (
     ),
     # A picture of the session's folder: nothing hidden, nothing elsewhere, no other kind of file.
     *(
-        Mutant("bot/answerback_agents/pipe/folder_pictures.py", line, mutant, _FOLDER)
+        Mutant("bot/answerback_client/folder_pictures.py", line, mutant, _FOLDER)
         for line, mutant in (
             ("(root / named).resolve(strict=True).relative_to(root)", "Path(named)"),
             ("parts = (*PurePosixPath(named).parts, *relative.parts)", "parts = relative.parts"),

@@ -47,11 +47,11 @@ from answerback.mcp.server import (
 from answerback.mcp.tasks import Context
 from answerback.mcp.tool_results import FILES_META, error_result
 from answerback.mcp.tools import DEFAULT_WAIT, parse_asking_tools
-from answerback_agents.pipe.folder_pictures import FolderPictures, Picture, find_pictures
 from answerback_agents.pipe.json_rpc import as_object
 from answerback_agents.pipe.saved_files import fetch_and_save, remove_old_files, with_paths
 from answerback_client import ClientError, TooManyAsksError, UnauthorizedError, UnreachableError
 from answerback_client.connection import ServiceConnection, check_response, parse_response
+from answerback_client.folder_pictures import FolderPictures, Picture, find_pictures
 from answerback_client.retries import Retries
 
 logger = logging.getLogger(__name__)

@@ -66,6 +66,12 @@ from answerback_base.strict_json import digest_of
 logger = logging.getLogger(__name__)
 _Read = TypeVar("_Read")
 
+_NO_FOLDER: Final = Problem(
+    pointer="/files",
+    code="unexpected_value",
+    message="A permission prompt shows no pictures of the agent's folder, and its arguments stay as they are. Submit "
+    "it without these.",
+)
 _NO_AGENT: Final = ""
 """The asker's name if there are no tokens, and so no agents with names."""
 
@@ -180,6 +186,8 @@ class Submitter:
         problems += self._check_enabled(body, dialect)
         attached: Attachments | tuple[Problem, ...] = NO_ATTACHMENTS
         files = body.files
+        if dialect == APPROVAL and any(each.folder for each in files):
+            problems.append(_NO_FOLDER)
         if isinstance(planned, Plan) and planned.is_open_to_anyone:
             files = tuple(each for each in files if not each.folder)
         if files:

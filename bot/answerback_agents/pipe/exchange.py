@@ -31,7 +31,7 @@ from answerback_client.errors import Json, RefusedError, UnreachableError
 from answerback_client.retries import CALL_TIMEOUT, LONG_POLL
 
 if TYPE_CHECKING:
-    from answerback_agents.pipe.folder_pictures import FolderPictures
+    from answerback_client.folder_pictures import FolderPictures
 
 _MAX_DETAIL: Final = 2_000
 """Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
@@ -129,7 +129,7 @@ def _shown_pictures(
     field = None if answers is None else answers.question(event)
     if field is None or "![" not in str(event[field]):
         return None
-    from answerback_agents.pipe.folder_pictures import find_pictures
+    from answerback_client.folder_pictures import find_pictures
 
     found = find_pictures(event[field], Path(event["cwd"]))
     uploaded: dict[str, str] = {}

@@ -163,9 +163,9 @@ def _block(block: Json, values: Json, errors: dict[str, str] | None = None) -> s
         opened = "" if block.get("default_collapsed") else " open"
         return f"<details{opened}><summary><b>{title}</b></summary>{inside}</details>"
     if kind == "image" and "slack_file" in block:
-        address, words = f"/u/{block['slack_file']['id']}", escape(block["alt_text"])
+        address, label = f"/u/{block['slack_file']['id']}", escape(block["alt_text"])
         title = _runs(text_runs(block["title"]))
-        return f'<figure>{title}<img src="{escape(address)}" alt="{words}"></figure>'
+        return f'<figure>{title}<img src="{escape(address)}" alt="{label}"></figure>'
     text = "".join(f"<div>{_runs(part)}</div>" for part in block_runs(block))
     made = []
     for control in controls_of(block):

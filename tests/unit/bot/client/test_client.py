@@ -436,6 +436,38 @@ async def test_an_ask_shows_files_that_the_client_uploads(service: Served, tmp_p
             await answerback.submit("ask_user", GO, to="web", files=[tmp_path / "none.png"])
 
 
+@pytest.mark.rule("FILE-40")
+async def test_pictures_of_a_folder_that_a_question_shows_are_uploaded(
+    service: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "shots").mkdir()
+    (tmp_path / "shots" / "before.png").write_bytes(PNG)
+    call = {**GO, "context": "![Before](shots/before.png) ![No](shots/none.png)"}
+    to_us: Any = {"to": "web", "responders": ["web:operator"]}
+    async with AsyncClient(service.url) as answerback:
+        ask = await answerback.submit("ask_user", call, folder=tmp_path, key="k", **to_us)
+        [file] = ask.files
+        assert (file["name"], file["alt"]) == ("shots-before.png", "shots/before.png, 1 kB")
+        assert await answerback.file(str(file["id"])) == PNG
+        again = await answerback.submit("ask_user", call, folder=tmp_path, key="k", **to_us)
+        assert again.id == ask.id
+        assert (await answerback.submit("ask_user", call, **to_us)).files == ()
+
+
+@pytest.mark.rule("FILE-40")
+async def test_a_permission_prompt_shows_no_picture_of_a_folder(
+    service: Served, tmp_path: Path
+) -> None:
+    (tmp_path / "a.png").write_bytes(PNG)
+    call: Any = {"tool_name": "Note", "tool_input": {"context": "![x](a.png)"}}
+    async with AsyncClient(service.url) as answerback:
+        with pytest.raises(InvalidCallError) as refused:
+            await answerback.submit("PermissionRequest", call, dialect="approval", folder=tmp_path)
+        assert "shows no pictures of the agent's folder" in str(refused.value.explanation)
+        ask = await answerback.submit("PermissionRequest", call, dialect="approval")
+        assert ask.files == ()
+
+
 @pytest.mark.rule("FILE-10")
 async def test_an_export_saves_the_files_below_their_asks(
     service: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -11,13 +11,13 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote
 
-from answerback_agents.pipe.json_rpc import Json
+from answerback_client.errors import Json
 
 UPLOAD: Final = "ANSWERBACK_UPLOAD"
 """The environment variable that turns this off, with ``no``."""
@@ -62,12 +62,8 @@ class FolderPictures:
     pictures: Mapping[str, Picture]
     """By the paths in the texts."""
 
-    def only(self, uploaded: Mapping[str, str]) -> FolderPictures:
-        """Return those that were uploaded.
-
-        Args:
-            uploaded: the ids of files, by the names of pictures.
-        """
+    def only(self, uploaded: Container[str]) -> FolderPictures:
+        """Return those of these names, which were uploaded."""
         kept = {path: each for path, each in self.pictures.items() if each.name in uploaded}
         return replace(self, pictures=kept)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from answerback_agents.pipe import folder_pictures
-from answerback_agents.pipe.folder_pictures import find_pictures
+from answerback_client import folder_pictures
+from answerback_client.folder_pictures import find_pictures
 from tests.unit.picture_samples import GIF, JPEG, PNG, SVG, WEBP
 
 pytestmark = pytest.mark.rule("FILE-40")
