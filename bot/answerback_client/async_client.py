@@ -37,7 +37,6 @@ from answerback_client.errors import (
     UnreachableError,
     parse_body,
 )
-from answerback_client.folder_pictures import find_pictures
 from answerback_client.models import (
     OBJECT,
     Answers,
@@ -168,6 +167,8 @@ class AsyncClient:
         files: Sequence[Mapping[str, JsonValue]],
     ) -> tuple[Mapping[str, JsonValue], list[dict[str, JsonValue]]]:
         """Upload the pictures that a call shows; return its arguments as they refer to these, and the files."""
+        from answerback_client.folder_pictures import find_pictures  # few calls show pictures
+
         taken = frozenset(str(each.get("name", each.get("id"))) for each in files)
         found = await asyncio.to_thread(find_pictures, dict(arguments), folder, taken)
         uploaded = dict[str, dict[str, JsonValue]]()

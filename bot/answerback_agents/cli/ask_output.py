@@ -10,7 +10,6 @@ from typing import Final, NoReturn
 from pydantic import JsonValue
 
 from answerback_agents.cli.output import columns, print_json, print_result, say, warn
-from answerback_agents.pipe.saved_files import describe_files, files_of
 from answerback_base.headline_text import fit
 from answerback_base.sanitize import as_json, one_line
 
@@ -68,6 +67,8 @@ def exit_with(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> No
     status = str(ask["status"])
     if status == "open":
         _exit_still_open(ask, content=content, whole=whole)
+    from answerback_agents.pipe.saved_files import describe_files, files_of  # not to list asks
+
     tool_result = ask["tool_result"]
     if isinstance(tool_result, dict) and (files := describe_files(files_of(ask))):
         tool_result = {**tool_result, "content": f"{tool_result['content']}\n{files}"}
