@@ -68,7 +68,7 @@ _Read = TypeVar("_Read")
 
 _NO_FOLDER: Final = Problem(
     pointer="/files",
-    code="unexpected_value",
+    code="unknown_value",
     message="A permission prompt shows no pictures of the agent's folder, and its arguments stay as they are. Submit "
     "it without these.",
 )
