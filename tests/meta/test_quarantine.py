@@ -59,6 +59,7 @@ def pytest_collection_modifyitems(items):
 """
 
 
+@pytest.mark.long
 def test_only_a_test_in_quarantine_runs_again(tmp_path: Path) -> None:
     (tmp_path / "test_flaky.py").write_text(_TESTS, "utf-8")
     (tmp_path / "conftest.py").write_text(_CONFTEST, "utf-8")

@@ -33,6 +33,8 @@ from answerback_web import inbox_view as web_listing
 from answerback_web import render as web
 from tests.timing import BLOCKED, seconds
 
+pytestmark = pytest.mark.long
+
 LABELS: Final = Labels()
 ADA: Final = Person(surface="web", user_id="U0ADA", name="Ada")
 NASTY: Final = "<@U1> &amp; *b* `c` \u202e漢 e\u0302 \U0001f469\u200d\U0001f467\t\x00"

@@ -232,6 +232,7 @@ async def test_an_unresponsive_server_leaves_the_outcome_unknown(
     await store.close()
 
 
+@pytest.mark.long
 @pytest.mark.rule("DATA-5")
 async def test_a_store_works_again_once_its_server_is_back(
     store: PostgresStore, postgres_server: postgres.Server

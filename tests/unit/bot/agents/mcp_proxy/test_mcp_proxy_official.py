@@ -24,6 +24,8 @@ from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.hook_support import END, REPLY, value
 from tests.unit.bot.mcp_proxy_support import OFFICE
 
+pytestmark = pytest.mark.long
+
 POLICY = """
 [servers.office]
 rules = [{ tool = "read_note", do = "pass" }, { tool = "count", do = "pass" }]
