@@ -152,7 +152,8 @@ def _sort(items: list[pytest.Item]) -> None:
     in_browser = [item for item in items if item.get_closest_marker("browser")]
     long: dict[pytest.Item | pytest.Module, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("long") and item not in in_browser:
+        takes_long = item.get_closest_marker("long") or item.get_closest_marker("early")
+        if takes_long and item not in in_browser:
             module = item.getparent(pytest.Module)
             together = module is not None and module.get_closest_marker("long")
             long.setdefault(module if module and together else item, []).append(item)

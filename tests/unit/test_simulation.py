@@ -63,6 +63,7 @@ def _run(*arguments: str, planted: str = "") -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.early
 def test_ten_simulated_hours_full_of_faults_keep_every_promise_and_repeat_exactly() -> None:
     status, printed = _run("--first", str(FIRST), "--seeds", str(COUNT), "--digests")
     assert status == 0, printed

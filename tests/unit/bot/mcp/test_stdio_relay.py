@@ -68,6 +68,7 @@ async def cut_off(request: web.Request, *events: object) -> web.StreamResponse:
     return response
 
 
+@pytest.mark.early
 @pytest.mark.rule("MCP-8", "MCP-9")
 async def test_a_call_whose_connection_breaks_is_repeated_and_finds_its_ask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
