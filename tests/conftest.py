@@ -28,6 +28,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
 from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.stores import installed_stores
 from tests import chromium as chromium_browser
 from tests import matrix, postgres, quarantine
 from tests.meta.project import PACKAGES, ROOT, variable_prefixes
@@ -174,6 +175,7 @@ def _sort(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Exempt what lives as long as the session, all modules and tests, from garbage collection."""
+    installed_stores()  # reads files once, before any event loop runs, as a service does
     gc.freeze()
 
 
