@@ -84,7 +84,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(20_000, 20, 20)  # does not rescan the objects of a thousand modules as often
     # What Hypothesis knows of Unicode is there: to compute it in a process that runs in another folder takes seconds.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
-    installed_plugins()  # reads the disk once, as every command does before its event loop runs
+    # They read the disk once, as every command does before its event loop runs.
+    installed_plugins()
+    installed_stores()
     if _can_use_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
 
@@ -175,7 +177,6 @@ def _sort(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Exempt what lives as long as the session, all modules and tests, from garbage collection."""
-    installed_stores()  # reads files once, before any event loop runs, as a service does
     gc.freeze()
 
 

@@ -58,7 +58,9 @@ def others(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     stores.installed_stores.cache_clear()
     stores.installed_stores()
     yield
+    monkeypatch.undo()
     stores.installed_stores.cache_clear()
+    stores.installed_stores()  # which reads files, so not while the next test's loop runs
 
 
 @pytest.mark.rule("PLUGIN-7")
