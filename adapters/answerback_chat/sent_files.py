@@ -96,16 +96,11 @@ class FileTaker:
         Args:
             intent: a typed text, or an action that may come with files.
         """
+        files = await self.check_and_take(asks, intent, actor, sent, fence)
+        if isinstance(files, Acted | Rejected):
+            return files
         wanted = intent.wanted
-        asked = await asks.apply(intent._replace(wanted=None), actor, fence=fence())
-        if isinstance(asked, Rejected) or asked.repeated:
-            return asked
-        if not isinstance(wanted, WithFiles | TypedText):
-            return Rejected(RejectReason.INVALID, asked.ask, (TAKES_NO_FILES.problem(),))
-        try:
-            files = await self.take(sent, actor.person)
-        except ProblemError as error:
-            return self.rejected(error, asked.ask)
+        assert isinstance(wanted, WithFiles | TypedText)
         result: Acted | Rejected | None = None
         try:
             with_files = intent._replace(wanted=replace(wanted, files=files))
@@ -115,7 +110,32 @@ class FileTaker:
                 await self.drop(files)
         return result
 
-    def rejected(self, error: ProblemError, ask: Ask) -> Rejected:
+    async def check_and_take(
+        self,
+        asks: Asks,
+        intent: Intent,
+        actor: Actor,
+        sent: Sequence[SentFile],
+        fence: Callable[[], Fence | None],
+    ) -> tuple[AttachedFile, ...] | Acted | Rejected:
+        """Take the files of an intent in, which the caller drops unless an ask claims them.
+
+        Returns the result instead if the intent has counted before, or if the person may not act or a file is refused.
+
+        Args:
+            intent: with what is wanted, or None if the files decide nothing about that.
+        """
+        asked = await asks.apply(intent._replace(wanted=None), actor, fence=fence())
+        if isinstance(asked, Rejected) or asked.repeated:
+            return asked
+        if not isinstance(intent.wanted, WithFiles | TypedText | None):
+            return Rejected(RejectReason.INVALID, asked.ask, (TAKES_NO_FILES.problem(),))
+        try:
+            return await self.take(sent, actor.person)
+        except ProblemError as error:
+            return self._rejected(error, asked.ask)
+
+    def _rejected(self, error: ProblemError, ask: Ask) -> Rejected:
         """Return the rejection of what files were sent with, where `take` refused one."""
         reason = self._labels.files_refused.format(reason=error.detail or error.title)
         return Rejected(RejectReason.INVALID, ask, (FILE_REFUSED.problem(reason),))

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
-from answerback.core.errors import ProblemError, StoreError
+from answerback.core.errors import StoreError
 from answerback.core.intents import Intent
 from answerback.ports.claims import Fence
-from answerback.ports.surface import Asks, Rejected
+from answerback.ports.surface import Acted, Asks, Rejected
 from answerback_chat.control_codec import object_of
 from answerback_chat.interactions import Interactions
 from answerback_chat.sent_files import FileTaker, SentFile
@@ -119,14 +119,12 @@ class ModalsWithFiles:
         id, at, place = modal.delivery, modal.at, modal.place_id
         intent = Intent(control.ask_id, None, control.revision, id, at, place=place)
         try:
-            checked = await self.asks.apply(intent, actor, fence=self.fence())
-            if isinstance(checked, Rejected) or checked.repeated:
-                return await self._interactions.receive({"modal": modal})
-            try:
-                files = await self.taker.take(readable(self.calls, modal.attachments), actor.person)
-            except ProblemError as error:
-                refused = self.taker.rejected(error, checked.ask)
-                return await self.handler.respond_to_rejected(refused, modal)
+            sent = readable(self.calls, modal.attachments)
+            files = await self.taker.check_and_take(self.asks, intent, actor, sent, self.fence)
+            if isinstance(files, Rejected):
+                return await self.handler.respond_to_rejected(files, modal)
+            if isinstance(files, Acted):
+                return await self.handler.respond_to_acted(files, modal)
             try:
                 return await self._interactions.receive({"modal": modal._replace(files=files)})
             finally:

@@ -80,6 +80,11 @@ class FileMessages:
             return waiting | {key: parts}
 
         await self.asks.change_draft(STORED, with_part)
+        if not typed.is_edit and typed.id not in self._albums.get(key, {typed.id: typed}):
+            # The album was taken for whole while this part was stored.
+            await self.asks.change_draft(STORED, lambda draft: _without_part(draft, key, typed.id))
+            self.too_late(typed)
+            return
         wait = self.quiet if typed.album and not typed.is_edit else 0.0
         self.background.spawn("message with files", self._handle_if_whole(key, count, wait))
 
@@ -122,6 +127,12 @@ class FileMessages:
 
 def _without(draft: JsonValue, key: str) -> JsonValue:
     return {name: parts for name, parts in object_of(draft).items() if name != key} or None
+
+
+def _without_part(draft: JsonValue, key: str, part: str) -> JsonValue:
+    waiting = object_of(draft)
+    parts = {id: each for id, each in object_of(waiting.get(key)).items() if id != part}
+    return waiting | {key: parts} if parts else _without(draft, key)
 
 
 def _together(parts: Sequence[TypedMessage]) -> TypedMessage:

@@ -14,11 +14,10 @@ from answerback.core.errors import (
     PayloadRejectedError,
     PlatformError,
     PlatformUnavailableError,
-    ProblemError,
 )
 from answerback.core.intents import Intent
 from answerback.ports.claims import Fence
-from answerback.ports.surface import Asks, Rejected
+from answerback.ports.surface import Acted, Asks, Rejected
 from answerback_chat.interactions import Interactions
 from answerback_chat.sent_files import FileTaker, SentFile
 from answerback_telegram.api_client import TelegramApi
@@ -49,15 +48,12 @@ class EntriesWithFiles:
         intent = Intent(
             control.ask_id, None, control.revision, entry.delivery, entry.at, place=entry.place_id
         )
-        checked = await self.asks.apply(intent, actor, fence=self.fence())
-        if isinstance(checked, Rejected) or checked.repeated:
-            return await self.interactions.receive({"typed": entry})
-        try:
-            files = await self.taker.take(readable(self.calls, entry.attachments), actor.person)
-        except ProblemError as error:
-            return await self.handler.respond_to_rejected(
-                self.taker.rejected(error, checked.ask), entry
-            )
+        sent = readable(self.calls, entry.attachments)
+        files = await self.taker.check_and_take(self.asks, intent, actor, sent, self.fence)
+        if isinstance(files, Rejected):
+            return await self.handler.respond_to_rejected(files, entry)
+        if isinstance(files, Acted):
+            return await self.handler.respond_to_acted(files, entry)
         try:
             return await self.interactions.receive({"typed": entry._replace(files=files)})
         finally:

@@ -135,15 +135,23 @@ ADAPTERS = (
     ),
     Mutant(
         "adapters/answerback_discord/sent_files.py",
-        "if isinstance(checked, Rejected) or checked.repeated:",
-        "if not isinstance(checked, Rejected) and checked.repeated:",
+        "if isinstance(files, Rejected):",
+        "if False:",
         (f"{_DISCORD_FILES}::test_files_of_a_form_that_comes_too_late_are_not_read",),
     ),
     Mutant(
         "adapters/answerback_telegram/sent_files.py",
-        "if isinstance(checked, Rejected) or checked.repeated:",
-        "if not isinstance(checked, Rejected) and checked.repeated:",
+        "if isinstance(files, Rejected):",
+        "if False:",
         (f"{_TELEGRAM_FILES}::test_files_for_a_request_to_somebody_else_are_not_read",),
+    ),
+    Mutant(
+        "adapters/answerback_telegram/file_messages.py",
+        "if not typed.is_edit and typed.id not in self._albums.get(key, {typed.id: typed}):",
+        "if False:",
+        (
+            f"{_TELEGRAM_FILES}::test_a_part_that_is_stored_while_its_album_is_taken_for_whole_is_said",
+        ),
     ),
     Mutant(
         "adapters/answerback_telegram/api_client.py",

@@ -153,6 +153,35 @@ async def test_what_was_stored_when_a_process_stopped_is_handled_by_the_next(
 
 
 @pytest.mark.rule("FILE-25")
+async def test_a_part_that_is_stored_while_its_album_is_taken_for_whole_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handled, late = asyncio.Queue[TypedMessage](), list[TypedMessage]()
+    async with rig(tmp_path) as at:
+        elsewhere = FakeTelegram()  # so that the surface itself does not handle them
+        group, ann = elsewhere.add_group(), elsewhere.add_user("Ann")
+        read = partial(parse.parse_typed_message, bot_id=str(elsewhere.bot.id), bot_name="bot")
+        background, change_draft = BackgroundTasks(), at.service.change_draft
+        messages = FileMessages(at.service, background, read, handled.put, late.append, 0.0)
+        sent = await elsewhere.person_sends_files(ann, group, "these", [("0", b"a"), ("1", b"b")])
+        updates: list[dict[str, Any]] = [{"message": each.json()} for each in sent]
+        first, second = (typed for each in updates if (typed := read(each)) is not None)
+        await messages.add(updates[0], first)
+
+        async def change_once_the_first_is_handled(*change: Any) -> Any:
+            monkeypatch.undo()
+            async with asyncio.timeout(30):
+                await handled.get()
+            return await change_draft(*change)
+
+        monkeypatch.setattr(at.service, "change_draft", change_once_the_first_is_handled)
+        await messages.add(updates[1], second)
+        await background.stop(30.0)
+        assert late == [second]
+        await until_handled(at)
+
+
+@pytest.mark.rule("FILE-25")
 async def test_files_come_with_what_a_button_asked_for(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
         ask, chat = await own_chat(at, [GO])
