@@ -171,14 +171,14 @@ class AsyncClient:
 
         taken = frozenset(str(each.get("name", each.get("id"))) for each in files)
         found = await asyncio.to_thread(find_pictures, dict(arguments), folder, taken)
-        uploaded = dict[str, dict[str, JsonValue]]()
+        uploaded = dict[str, str]()
         for picture in found.pictures.values():
             with suppress(RefusedError):  # the service does not show it, so the text stays as it is
                 stored = await self._store(picture.data, picture.name)
                 if str(stored.get("media_type")).startswith("image/"):
-                    reference = {"id": stored["id"], "alt": picture.caption, "folder": True}
-                    uploaded[picture.name] = reference
-        return found.only(uploaded).referring(), [*uploaded.values()]
+                    uploaded[picture.name] = str(stored["id"])
+        kept = found.only(uploaded)
+        return kept.referring(), kept.references(uploaded)
 
     async def submit_body(self, body: Mapping[str, object], *, key: str | None = None) -> Ask:
         """Submit a complete request body, with ``name``, ``arguments`` and the envelope's fields."""

@@ -72,6 +72,17 @@ class FolderPictures:
         placed: Json = _place(self.arguments, self.pictures) if self.pictures else self.arguments
         return placed
 
+    def references(self, uploaded: Mapping[str, str]) -> list[Json]:
+        """Return what names the pictures in ``files`` of a submission.
+
+        Args:
+            uploaded: the ids of files, by the names of pictures.
+        """
+        return [
+            {"id": uploaded[each.name], "alt": each.caption, "folder": True}
+            for each in self.pictures.values()
+        ]
+
     def restored(self, text: str) -> str:
         """Return a JSON text with the references that `referring` has replaced as the call has them."""
         for before in _texts(self.arguments):

@@ -355,11 +355,7 @@ def _with_pictures(ctx: Context, found: FolderPictures, uploaded: Mapping[str, s
     if not found.pictures:
         return ctx
     arguments = found.referring()
-    files = [
-        {"id": uploaded[each.name], "alt": each.caption, "folder": True}
-        for each in found.pictures.values()
-    ]
-    arguments["files"] = [*(arguments.get("files") or []), *files]
+    arguments["files"] = [*(arguments.get("files") or []), *found.references(uploaded)]
     return replace(ctx, params={**(ctx.params or {}), "arguments": arguments})
 
 
