@@ -358,7 +358,10 @@ async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
     monkeypatch.setattr(SocketModeClient, "connect", odd_at_first)
     async with rig(tmp_path) as up:
         await up.slack.socket.connected(connection.CONNECTIONS)
-        assert up.app.surface.unready_reason() is None
+        ack = await up.ada.click(up.live(await up.submit(APPLY)), LABELS.yes)
+        assert ack is not None
+        assert ack.ok
+        assert up.app.surface.unready_reason() is None  # the click arrived: a connection is usable
     failed = [each for each in caplog.records if each.message == "Socket Mode failed"]
     assert all(each.exc_info is not None for each in failed)
     assert len(failed) == connection.CONNECTIONS
