@@ -17,6 +17,7 @@ from answerback.dialects.owed_note import owed_note
 from answerback.service.ask_wire import ask_json
 from tests.unit.bot.approval_support import CALLS, TAKE_NOTES
 from tests.unit.bot.dialect_support import act, ask_from_call, result
+from tests.unit.cases import read_case
 
 WORDS = "Use the staging token."
 TURN = {"threadId": "t1", "turnId": "u1"}
@@ -106,6 +107,15 @@ def test_the_result_has_the_words_where_its_host_has_a_place_for_them(
     ask = decided(name, kind)
     assert result(ask)[0] == expected
     assert (decision_note(ask), owed_note(ask)) == (WORDS, None)
+
+
+@pytest.mark.rule("APPROVAL-13")
+def test_droids_permission_has_the_words_that_were_refused_before() -> None:
+    case = read_case("allow-with-a-note")["input"]
+    name, action = case["ask"]["name"], case["action"]
+    ask = ask_from_call(name, CALLS[name])
+    allowed = act(ask, Answer(value=action["value"], note=action["note"]))
+    assert result(allowed)[0] == {"selectedOption": action["value"], "comment": action["note"]}
 
 
 @pytest.mark.rule("APPROVAL-13")
