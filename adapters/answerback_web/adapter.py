@@ -20,15 +20,14 @@ from aiohttp import web
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolderSource
-from answerback.ports.push import PushDevices
 from answerback.ports.surface import Asks, Shown
 from answerback_web import responses
 from answerback_web.ask_page import AskPages
 from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox import Inbox
+from answerback_web.installed_page import manifest
 from answerback_web.page_access import PageLinks
 from answerback_web.proxy_identity import TrustedProxies
-from answerback_web.push_pages import PushPages, manifest
 from answerback_web.sealed_requests import SealedRequests, Tickets
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
@@ -51,7 +50,6 @@ class WebSurface:
         now: returns the time in seconds since the epoch.
         proxies: the proxies that sign people in on the public listener.
         link_days: days after an ask's end for which its read-only link works.
-        devices: where people subscribe to notifications; None if they cannot.
         extensions: the pages that extensions add.
     """
 
@@ -72,7 +70,6 @@ class WebSurface:
         agents: Mapping[str, str] | None = None,
         proxies: TrustedProxies | None = None,
         link_days: float = math.inf,
-        devices: PushDevices | None = None,
         extensions: Sequence[ExtensionPages] = (),
     ) -> None:
         access = PageLinks(secret, (public_url or local_url).rstrip("/"))
@@ -91,7 +88,6 @@ class WebSurface:
             sign_in=self._sign_in is not None,
         )
         self._tokens = tokens
-        self._devices = devices
         self._extensions = extensions
 
     # --- the surface -------------------------------------------------------------------------------
@@ -148,13 +144,12 @@ class WebSurface:
         site = self._site
         if visitors.sign_in:
             site = replace(site, sign_in=self._sign_in)
-        asks = AskPages(site, visitors, self._devices)
+        asks = AskPages(site, visitors, self._extensions)
         inbox = Inbox(
             site,
             visitors,
             tokens=self._tokens,
             asks=asks,
-            devices=self._devices,
             extensions=self._extensions,
         )
         routes = [
@@ -165,7 +160,6 @@ class WebSurface:
             web.get("/inbox/{name}/events", inbox.events),
             web.get("/inbox/{name}/history", inbox.history),
             web.get("/inbox/{name}/manifest.json", partial(manifest, visitors)),
-            *(PushPages(site, visitors, self._devices).routes() if self._devices else ()),
             *(route for each in self._extensions for route in each.routes(site, visitors)),
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),

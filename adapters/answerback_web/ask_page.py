@@ -23,7 +23,6 @@ from answerback.core.secrecy import keeps_secret, without_unconfirmed
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.push import PushDevices
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback_web import (
@@ -35,6 +34,7 @@ from answerback_web import (
     render,
     responses,
 )
+from answerback_web.extension_pages import ExtensionPages
 from answerback_web.page_access import LinkTarget
 from answerback_web.posts import (
     CHANGES,
@@ -69,10 +69,18 @@ _Handler: TypeAlias = Callable[[web.Request, Visit], Awaitable[web.StreamRespons
 
 
 class AskPages:
-    def __init__(self, site: Site, visitors: Visitors, devices: PushDevices | None = None) -> None:
+    """The handlers of the pages of asks.
+
+    Args:
+        extensions: the pages that extensions add, which are told what is shown.
+    """
+
+    def __init__(
+        self, site: Site, visitors: Visitors, extensions: Sequence[ExtensionPages] = ()
+    ) -> None:
         self._site = site
         self._visitors = visitors
-        self._devices = devices
+        self._extensions = extensions
 
     def with_link_access(self, handler: _Handler) -> responses.Handler:
         """Wrap a handler of the pages that a link opens."""
@@ -107,8 +115,9 @@ class AskPages:
             return self._missing(visit)
         if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen([ask])
-            if self._devices is not None and visit.person and ask.open:
-                await self._devices.note_seen(visit.person.user_id, [ask])
+            if visit.person and ask.open:
+                for each in self._extensions:
+                    await each.note_shown(visit.person, [ask])
         return await self._ask_page(visit, ask)
 
     async def events(self, request: web.Request, visit: Visit) -> web.StreamResponse:

@@ -9,7 +9,9 @@ from typing import ClassVar, NamedTuple
 from aiohttp import web
 from markupsafe import Markup
 
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.core.person import Person
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, Visitors
 
@@ -64,6 +66,21 @@ class ExtensionPages(ABC):
             home: the inbox's relative address.
         """
         return None
+
+    async def note_shown(  # noqa: B027 - few extensions want to know
+        self, person: Person, asks: Sequence[Ask]
+    ) -> None:
+        """Note that a page which is not hidden shows these open asks to a person."""
+
+    async def notify_data(self, visitor: Visitor, *, root: str, home: str) -> Mapping[str, str]:
+        """Return the ``data-`` attributes of the inbox's button for notifications: ``data-push``, ``data-worker`` and
+        ``data-devices`` subscribe the browser (`page.js`). Without them, only the open page notifies.
+
+        Args:
+            root: the relative address of the service's root.
+            home: the inbox's relative address.
+        """
+        return {}
 
     def sign_in(self) -> str | None:
         """Return the path, from the root of the public listener, where people sign in; None: they do not here.

@@ -14,10 +14,8 @@ from aiohttp import web
 
 from answerback.core.ask import Ask, headline_of
 from answerback.core.errors import StoreError
-from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.push import PushDevices
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
@@ -27,7 +25,6 @@ from answerback_web.ask_page import AskPages
 from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.posts import Post
-from answerback_web.push_pages import worker_name
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
@@ -55,7 +52,6 @@ class Inbox:
     Args:
         tokens: whether agents need tokens; the example then shows one.
         asks: the pages of asks, which are also opened within the inbox.
-        devices: where people subscribe to notifications; None if they cannot.
         extensions: the pages that extensions add, to which it may link.
     """
 
@@ -66,14 +62,12 @@ class Inbox:
         *,
         tokens: bool,
         asks: AskPages,
-        devices: PushDevices | None = None,
         extensions: Sequence[ExtensionPages] = (),
     ) -> None:
         self._site = site
         self._asks = asks
         self._visitors = visitors
         self._tokens = tokens
-        self._devices = devices
         self._extensions = extensions
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
@@ -214,15 +208,10 @@ class Inbox:
         after = request.query.get("after")
         results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
-        push, is_seen = None, HIDDEN_HEADER not in request.headers
-        if is_seen:
+        if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen(results.rows)
-        # A device with notifications would keep an address that belongs to one tab.
-        if self._devices is not None and visitor.person.known is not AuthMethod.OIDC:
-            if is_seen:
-                await self._devices.note_seen(visitor.person.user_id, results.rows)
-            key = await self._devices.server_key()
-            push = {"key": key, "worker": worker_name(key)}
+            for each in self._extensions:
+                await each.note_shown(visitor.person, results.rows)
         opened, left = None, ""
         if ask_id := request.query.get("open"):
             opened = await self._asks.open_in_list(visitor, ask_id)
@@ -247,7 +236,6 @@ class Inbox:
             listed=True,
             cursor=f"after={quote(after)}&" if after else "",
             ticked=request.query.get("all"),
-            push=push,
             installable=True,
             drafts=self._site.draft_key(visitor.person),
             grants=await self._grants(visitor, links),
@@ -259,8 +247,12 @@ class Inbox:
     ) -> dict[str, object]:
         """Return what extensions add to the inbox."""
         labels, home = self._site.labels, links.home or ""
+        notify: dict[str, str] = {}
+        for each in self._extensions:
+            notify |= await each.notify_data(visitor, root=links.root, home=home)
         notices = [await each.notice(request, visitor, home, labels) for each in self._extensions]
         return {
+            "notify": notify,
             "further": [
                 link for each in self._extensions for link in await each.links(visitor, labels)
             ],

@@ -21,7 +21,7 @@ from answerback.presentation.batch_rows import BatchRows, whole_prompt
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.text_fitting import shorten, utf16_length
 from answerback_base.sanitize import one_line, visible
-from answerback_web import limits, people_text, push_text, question_context
+from answerback_web import limits, people_text, question_context
 from answerback_web.history_filters import Filters
 
 _FIRST_COMMAND: Final = re.compile(r"(`{3,})\w*\n([^\n]*)\n\1(?:\n+|\Z)")
@@ -169,7 +169,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         mark=view.mark,
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
-        waits=push_text.waits_line(ask, labels),
+        waits=wording.waits_line(ask, labels),
         waits_since=ask.schedule.reminders_restarted_at,
         push_after=ask.request.push_after,
         progress=view.prompt.progress if view.prompt else None,

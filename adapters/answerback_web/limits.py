@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-PUSH_LINE: Final = 200
-"""UTF-16 units of a line of a notification; three of them fit into a message, whatever they are."""
 DETAIL_LENGTH: Final = 160
 """UTF-16 units below a headline in the inbox: two lines."""
 ROW_UNITS: Final = 240

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,12 +20,10 @@ from answerback.ports.plugin import (
     SurfaceSettings,
 )
 from answerback.ports.settings_tables import Names, Table
-from answerback_base.install_extras import PUSH
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.ports.push import ComposePush, PushRules
     from answerback.ports.surface import Asks
 
 
@@ -85,20 +82,6 @@ class WebSettings(SurfaceSettings):
     link_days: Annotated[float, Field(gt=0, le=3_660)] = 30
     """Days after an ask's end for which its read-only link works."""
 
-    push: bool = False
-    """True if people can have themselves notified in their browsers."""
-    push_detail: Literal["agent", "headline"] = "agent"
-    """The detail of a notification: the agent that asks, or the headline, too."""
-    push_answer: bool = False
-    """True if a permission can be denied from the notification."""
-    push_anyone: bool = False
-    """True if everyone is notified of asks that anyone may answer."""
-    push_allow: Names = ()
-    """Push services at private or loopback addresses that may be reached."""
-
-    def extras(self) -> Sequence[tuple[str, Sequence[str], str]]:
-        return ((*PUSH, "`web.push`"),) if self.push else ()
-
     def configured(self) -> bool:
         return True  # a page needs no token, so it can always be opened
 
@@ -150,30 +133,14 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     home = True
     settings = WebSettings
 
-    def push(self, settings: WebSettings, labels: Labels) -> tuple[PushRules, ComposePush] | None:
-        if not settings.push:
-            return None
-        from answerback.ports.push import PushRules
-        from answerback_web import push_text
-
-        rules = PushRules(
-            headline=settings.push_detail == "headline",
-            deny=settings.push_answer,
-            anyone=settings.push_anyone,
-            allow=settings.push_allow,
-        )
-        return rules, partial(push_text.push_message, labels=labels, rules=rules)
-
     def load(self) -> None:
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
-        from answerback.ports.push import PushDevices
         from answerback_web.adapter import WebSurface
         from answerback_web.extension_pages import ExtensionPages
         from answerback_web.proxy_identity import TrustedProxies
 
-        devices = host.additions.get("push")
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
@@ -188,7 +155,6 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             agents=host.agents,
             now=host.now,
             link_days=settings.link_days,
-            devices=devices if isinstance(devices, PushDevices) else None,
             extensions=[
                 each for each in host.additions.values() if isinstance(each, ExtensionPages)
             ],

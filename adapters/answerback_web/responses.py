@@ -110,7 +110,6 @@ def _environment() -> Environment:
 
 _STATIC: Final = {name: (_FILES / "static" / name).read_bytes() for name in _TYPES}
 _TAGS: Final = {name: hashlib.sha256(body).hexdigest()[:16] for name, body in _STATIC.items()}
-_WORKER: Final = (_FILES / "static" / "worker.js").read_text("utf-8")
 
 
 def root_from(request: web.Request) -> str:
@@ -130,7 +129,6 @@ _DEFAULTS: Final[dict[str, object]] = {
     "proof": None,
     "drafts": None,
     "draft": None,
-    "push": None,
     "events": "",
     "opened": None,
     "listed": False,
@@ -216,9 +214,9 @@ async def static_file(request: web.Request) -> web.Response:
     )
 
 
-def worker_script(server_key: str) -> str:
-    """Return the script of the service worker, which knows the key that browsers subscribe with."""
-    return _WORKER.replace("{channel}", _STATIC["channel.js"].decode()).replace("{key}", server_key)
+def static_text(name: str) -> str:
+    """Return the text of one of the page's own files, such as ``channel.js``, for a script that has a copy of it."""
+    return _STATIC[name].decode()
 
 
 def event_stream() -> EventSourceResponse:

@@ -1,4 +1,4 @@
-"""Notifies people in their browsers: who is subscribed, whom an ask waits for, and one attempt at one message.
+"""Notifies people in their browsers: whom an ask waits for, and one attempt at one message.
 
 The rows in the outbox are of two steps. The first is stored with the change of the ask, and worked out when it is due;
 it stores one row of the second step for each browser, in one transaction, so that no browser gets two.
@@ -6,53 +6,39 @@ it stores one row of the second step for each browser, in one transaction, so th
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
-from yarl import URL
 
 from answerback.core.ask import ANYONE, Ask, Change
+from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.outbox.address_policy import AddressRules
 from answerback.outbox.attempts import FAILED, post, refusal
-from answerback.ports.clock import Clock
 from answerback.ports.extension import Running
 from answerback.ports.extension_rows import NO_ROWS, Rows
-from answerback.ports.person_key import OPERATOR, KeyHolderSource
-from answerback.ports.push import (
-    MAX_PER_PERSON,
-    ComposePush,
-    NewSubscription,
-    PushDevices,
-    PushRules,
-    PushSubscription,
-)
+from answerback.ports.person_key import OPERATOR
 from answerback.ports.sender import SendResult
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, push_queue
 from answerback.ports.surface import Surface
 from answerback.presentation.responders import has_done_their_part
 from answerback.service.may_act import is_among
-from answerback.service.may_see import Viewer, may_see
 from answerback_push import push_messages
+from answerback_push.devices import Devices, seen_key
+from answerback_push.pages import PushPages
 from answerback_push.push_rows import CONFIRMING, OVER, push_rows
-from answerback_push.stored_subscriptions import StoredSubscriptions
+from answerback_push.push_text import push_message
+from answerback_push.settings import SURFACE
+from answerback_push.subscriptions import PushSubscription
 
 SEND: Final = "push.send"
 """One message to one browser."""
 MAX_TTL: Final = 28 * 86_400
 """Seconds for which a push service keeps a message; more than four weeks none does."""
-MAX_ENDPOINT: Final = 1_000
-"""Characters of an endpoint; those of push services have a few hundred."""
-MAX_DEVICE: Final = 200
-"""Characters that are kept of what a browser calls itself."""
-MAX_NOTED: Final = 10_000
-"""Keys in memory that spare a write each time a page is shown."""
 _GONE: Final = {404, 410}
 _DONE: Final = SendResult(None, None)
 """There was nothing to send."""
@@ -60,126 +46,38 @@ _UNKNOWN: Final = SendResult(None, FAILED, "the platform cannot say who is in a 
 
 
 @dataclass
-class Pushes(Running, PushDevices):
-    """Notifies the people of one surface.
+class Pushes(Running):
+    """Notifies the people of the page.
 
     Args:
-        surface: the surface's name.
         people: tells on which other surfaces they are asked.
         surfaces: those surfaces, which tell who is in a group.
-        secret: 32 fixed bytes, for the service's key and the topics.
         subject: the address of the service.
-        compose: writes the messages.
-        addresses: which push services may be reached (`push_addresses`).
+        labels: the texts of the messages.
         http: a session that guards their addresses.
         held_until: returns until when a person is not to be notified; None: they may be.
     """
 
-    surface: str
+    devices: Devices
     store: Store
-    stored: StoredSubscriptions
-    clock: Clock
     wake_outbox: Callable[[], None]
     people: People
     surfaces: Mapping[str, Surface]
-    holders: KeyHolderSource
-    rules: PushRules
-    secret: Callable[[], Awaitable[bytes]]
     subject: str
-    compose: ComposePush
-    addresses: AddressRules
+    labels: Labels
     http: aiohttp.ClientSession
     held_until: Callable[[Person, float], float | None] = lambda _person, _at: None
-    _noted: set[str] = field(default_factory=set)
-    """The asks that were noted as seen since the process began, up to a limit."""
 
     sends = "push."
 
-    def for_page(self, surface: str) -> PushDevices | None:
-        return self if surface == self.surface else None
+    def for_page(self, surface: str) -> PushPages | None:
+        return PushPages(self.devices) if surface == SURFACE else None
 
     def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
         after = change.ask
         if before is not None and _whom_it_waits_for(before) == _whom_it_waits_for(after):
             return NO_ROWS
-        return Rows(push_rows(self.surface, self.people, before, after, at))
-
-    # --- subscriptions -----------------------------------------------------------------------------
-
-    async def server_key(self) -> str:
-        return push_messages.server_key(await self.secret(), await self._operator()).public
-
-    async def subscribe(self, person: str, credential: str, new: NewSubscription) -> bool:
-        try:
-            push_messages.encrypt({}, new.key, new.auth)
-        except ValueError:
-            return False
-        if len(new.endpoint) > MAX_ENDPOINT or self._endpoint_problem(new.endpoint) is not None:
-            return False
-        added = PushSubscription(
-            id=hashlib.sha256(new.endpoint.encode()).hexdigest()[:32],
-            person=person,
-            endpoint=new.endpoint,
-            key=new.key,
-            auth=new.auth,
-            device=new.device[:MAX_DEVICE],
-            credential=credential,
-            operator=await self._operator(),
-            at=self.clock.now(),
-        )
-        await self.stored.save(added)
-        for oldest in (await self.list_for(person))[:-MAX_PER_PERSON]:
-            await self.stored.remove(oldest.id)
-        return True
-
-    async def list_for(self, person: str) -> Sequence[PushSubscription]:
-        return [each for each in await self._subscriptions() if each.person == person]
-
-    async def unsubscribe(self, person: str, subscription_id: str) -> None:
-        if any(each.id == subscription_id for each in await self.list_for(person)):
-            await self.stored.remove(subscription_id)
-
-    async def is_about(self, person: Person, ask: Ask) -> bool:
-        if may_see(ask, Viewer(person=person), self.people):
-            return True
-        asked = await is_among(ask.participants, ask, person, self.people, self.surfaces)
-        return asked is True
-
-    async def note_seen(self, person: str, asks: Iterable[Ask]) -> None:
-        new = [key for ask in asks if (key := _seen(person, ask)) not in self._noted]
-        if not new or not await self.list_for(person):
-            return
-        if len(self._noted) > MAX_NOTED:
-            self._noted.clear()
-        for key in new:
-            await self.store.drafts.save(key, True, self.clock.now())
-        self._noted.update(new)
-
-    async def _subscriptions(self) -> list[PushSubscription]:
-        """Return the subscriptions whose keys are still valid, and remove the others."""
-        found = await self.stored.list()
-        holders = await self.holders() if found else ()
-        hashes = {holder.key_hash for holder in holders}
-        valid = []
-        for each in found:
-            if each.operator in hashes and (not each.credential or each.credential in hashes):
-                valid.append(each)
-            elif holders:  # without any key, the file could not be read
-                await self.stored.remove(each.id)
-        return valid
-
-    async def _operator(self) -> str:
-        return (await self.holders())[0].key_hash
-
-    def _endpoint_problem(self, endpoint: str) -> str | None:
-        reason = self.addresses.url_refusal_reason(endpoint)
-        if reason is None:
-            url = URL(endpoint)
-            if url.scheme != "https" and not self.addresses.lists(url.host or ""):
-                return "a push service is reached by https only"
-        return reason
-
-    # --- sending -----------------------------------------------------------------------------------
+        return Rows(push_rows(SURFACE, self.people, before, after, at))
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
         """Work out a row of the first step, or attempt a message."""
@@ -195,7 +93,7 @@ class Pushes(Running, PushDevices):
         if delivery.type == SEND:
             return await self._send_message(ask, body["to"], over=body["over"], at=at)
         names, over, recipients = tuple(body["names"]), delivery.type == OVER, []
-        for each in await self._subscriptions():
+        for each in await self.devices.valid():
             named = await self._is_named(ask, each.person, names)
             waits = await self._waits(ask, each.person) if named else False
             if named is None or waits is None:
@@ -208,7 +106,7 @@ class Pushes(Running, PushDevices):
 
     async def _is_named(self, ask: Ask, person: str, names: tuple[str, ...]) -> bool | None:
         """Return True if names include a person who is told of the ask; None if that is not known yet."""
-        if person != OPERATOR and not self.rules.anyone:
+        if person != OPERATOR and not self.devices.rules.anyone:
             names = tuple(name for name in names if name != ANYONE)
         accounts = self.people.accounts_of(self._person(person))
         if any(f"{surface}:{user_id}" in names for surface, user_id in accounts):
@@ -225,7 +123,7 @@ class Pushes(Running, PushDevices):
         return await self._is_named(ask, person, names)
 
     def _person(self, user_id: str) -> Person:
-        return Person(surface=self.surface, user_id=user_id, name=user_id)
+        return Person(surface=SURFACE, user_id=user_id, name=user_id)
 
     async def _store_messages(
         self, row: Delivery, ask: Ask, recipients: Iterable[PushSubscription], at: float
@@ -261,7 +159,7 @@ class Pushes(Running, PushDevices):
     async def _send_message(
         self, ask: Ask, subscription_id: str, *, over: bool, at: float
     ) -> SendResult:
-        found = [each for each in await self._subscriptions() if each.id == subscription_id]
+        found = [each for each in await self.devices.valid() if each.id == subscription_id]
         waits = await self._waits(ask, found[0].person) if found else over
         if waits is None:
             return _UNKNOWN
@@ -271,16 +169,16 @@ class Pushes(Running, PushDevices):
         shown = f"push:shown:{ask.id}:{to.id}"
         if over and await drafts.get(shown) is None:
             return _DONE  # there is nothing on the screen to replace
-        if not over and await drafts.get(_seen(to.person, ask)):
+        if not over and await drafts.get(seen_key(to.person, ask)):
             return _DONE
-        if (problem := self._endpoint_problem(to.endpoint)) is not None:
+        if (problem := self.devices.endpoint_problem(to.endpoint)) is not None:
             return refusal(problem)
         await drafts.save(shown, True, at)
         result = await post(
             self.http, to.endpoint, *(await self._message(ask, to, over=over, at=at)), at
         )
         if result.status in _GONE:
-            await self.stored.remove(to.id)
+            await self.devices.stored.remove(to.id)
             return SendResult(result.status, result.error, "the subscription has ended", gone=True)
         if over and result.error is None:
             await drafts.save(shown, None, at)
@@ -289,7 +187,7 @@ class Pushes(Running, PushDevices):
     async def _message(
         self, ask: Ask, to: PushSubscription, *, over: bool, at: float
     ) -> tuple[bytes, dict[str, str]]:
-        secret = await self.secret()
+        secret = await self.devices.secret()
         key = push_messages.server_key(secret, to.operator)
         left = (
             MAX_TTL
@@ -304,16 +202,8 @@ class Pushes(Running, PushDevices):
             "Topic": push_messages.topic_of(secret, ask.id),
             "Urgency": "normal" if over else "high",
         }
-        return push_messages.encrypt(self.compose(ask, over), to.key, to.auth), headers
-
-
-def push_addresses(rules: PushRules) -> AddressRules:
-    """Return which push services may be reached.
-
-    Raises:
-        ConfigError: an entry is not a host, address or network.
-    """
-    return AddressRules(rules.allow, setting="web.push_allow", loopback=False)
+        message = push_message(ask, over, self.labels, self.devices.rules)
+        return push_messages.encrypt(message, to.key, to.auth), headers
 
 
 def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
@@ -327,8 +217,3 @@ def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
         ask.schedule.reminders_done_before,
     )
     return (ask.placement.destination.surface, *waits) if ask.open else None
-
-
-def _seen(person: str, ask: Ask) -> str:
-    """Return the key that tells who has seen an ask since it began to wait as it does, or was handed over."""
-    return f"push:seen:{ask.id}:{ask.schedule.reminders_restarted_at}:{person}"

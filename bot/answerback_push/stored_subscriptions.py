@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import TypeAdapter
 
 from answerback.ports.extension_rows import RowStore
-from answerback.ports.push import PushSubscription
+from answerback_push.subscriptions import PushSubscription
 
 _SUBSCRIPTION: Final = TypeAdapter(PushSubscription)
 _SAVE: Final = """INSERT INTO push_subscriptions (id, value, at) VALUES {values}

@@ -84,6 +84,16 @@ class ExtensionContract:
         else:
             assert default is False, "a switch is off at first"
 
+    def test_a_surface_that_it_adds_keys_to_is_configured_without_them(
+        self, settings: Settings
+    ) -> None:
+        with only_extensions([self.extension.name]):
+            for surface, added in self.extension.surface_keys.items():
+                assert added() == added.model_validate({})
+                table = getattr(settings_type().model_validate({}), surface)
+                assert isinstance(table, added), f"no surface {surface!r} is installed"
+                assert not table.model_fields_set
+
     async def test_what_it_stores_is_of_its_own_tables_and_types(self, up: RunningService) -> None:
         running, tables = self.running(up), {table.name for table in self.extension.tables}
         for before, change in example_changes():

@@ -19,8 +19,8 @@ from tests.browser.kinds import KINDS, SHELL, permission
 from tests.browser.site import INBOX, Site, site
 from tests.fakes.push_service import PushBrowser
 from tests.unit.adapters.web.examples import CLAUDE
-from tests.unit.adapters.web.push_support import push_rig
 from tests.unit.adapters.web.test_people import ALICES, KEYS
+from tests.unit.bot.push.push_support import push_rig
 
 pytestmark = [
     pytest.mark.browser,

@@ -20,10 +20,10 @@ from playwright.async_api import (
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.ports.push import PushRules
+from answerback_push.settings import PushRules
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import Receiver, receiving
-from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
+from tests.unit.bot.push.push_support import APPROVAL, LOOPBACK, Rig, push_rig
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 

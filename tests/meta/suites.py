@@ -72,7 +72,7 @@ SUITES: Final = {
         f"{_STORAGE}/test_store_contract.py",
     ),
     "bot/answerback_oidc/*.py": (f"{_BOT}/oidc", f"{_STORAGE}/test_store_contract.py"),
-    "bot/answerback_push/*.py": (f"{_ADAPTERS}/web/test_push*.py", f"{_BOT}/service"),
+    "bot/answerback_push/*.py": (f"{_BOT}/push", f"{_BOT}/service"),
     "bot/answerback_receipts/*.py": (
         f"{_BOT}/receipts",
         f"{_BOT}/service",

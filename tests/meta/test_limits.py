@@ -54,6 +54,9 @@ LIMITS_MODULES = (
         "answerback.core.json_schema.schemas", "answerback", "tests.unit.bot.core", ("test_limits",)
     ),
     LimitsModule(
+        "answerback_push.limits", "answerback_push", "tests.unit.bot.push", ("test_limits",)
+    ),
+    LimitsModule(
         "answerback.core.json_schema.validation_cost",
         "answerback",
         "tests.unit.bot.core",

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from answerback.ports.push import PushSubscription
 from answerback.ports.store import Store
 from answerback_push.stored_subscriptions import StoredSubscriptions
+from answerback_push.subscriptions import PushSubscription
 
 
 def new_subscription(number: int = 1) -> PushSubscription:

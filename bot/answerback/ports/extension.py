@@ -39,8 +39,7 @@ if TYPE_CHECKING:  # commands that need no service import this module, too
     from answerback.ports.commands import Command
     from answerback.ports.operation import ApiCall, Operation
     from answerback.ports.person_key import KeyHolder, KeyHolderSource
-    from answerback.ports.plugin import Finding, Strength
-    from answerback.ports.push import NotifyingSurface
+    from answerback.ports.plugin import Finding, Strength, SurfaceSettings
     from answerback.ports.sender import SendResult
     from answerback.ports.settings_tables import LimitSettings
     from answerback.ports.store import Store
@@ -63,6 +62,8 @@ class Configured:
     surfaces: frozenset[str]
     """The names of all existing surfaces, configured or not."""
     default_route: str
+    surface_table: Callable[[str], object]
+    """Returns the table of a surface, which has the keys of `Extension.surface_keys`; None: it is not installed."""
     surface_of: Callable[[str], str | None]
     """Returns the surface where a route asks; None if that depends on the ask."""
     limits: Callable[[LimitSettings], AskLimits]
@@ -119,8 +120,6 @@ class ServiceParts:
     """Have a function called with each ask that ends in this process, once that is stored."""
     trace_headers: Callable[[], Mapping[str, str]]
     """Returns the headers that pass the current trace on."""
-    notifying: NotifyingSurface | None
-    """Whose people can have themselves notified."""
     stack: AsyncExitStack
     """Closes what the extension opens."""
 
@@ -243,6 +242,8 @@ class Extension(ABC):
     """The name of its table of the configuration; empty if it has none."""
     settings: ClassVar[type[Table] | type[bool]] = Table
     """A `Table`, an `ExtensionTable` if it means something to the service, too, or bool if it is only a switch."""
+    surface_keys: ClassVar[Mapping[str, type[SurfaceSettings]]] = {}
+    """Keys that it adds to the tables of surfaces, by the surface's name."""
     tables: ClassVar[Sequence[RowTable]] = ()
     schema_tables: ClassVar[Sequence[SchemaTable]] = ()
 

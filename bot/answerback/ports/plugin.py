@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
     from answerback.ports.claims import SharedLeases
     from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
-    from answerback.ports.push import ComposePush, PushRules
     from answerback.ports.surface import Asks, Surface
 
 GROUP: Final = "answerback.surfaces"
@@ -96,8 +95,8 @@ class Host:
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
     additions: Mapping[str, object] = field(default_factory=dict)
-    """The parts that extensions add to this surface's pages, by their names: ``push`` is an
-    `answerback.ports.push.PushDevices`; see `answerback.ports.extension.Running.for_page` for the others."""
+    """The parts that extensions add to this surface's pages, by their names; see
+    `answerback.ports.extension.Running.for_page`."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None
@@ -212,11 +211,6 @@ class SurfacePlugin(ABC, Generic[S]):
     own dependencies."""
     loggers: ClassVar[Sequence[str]] = ()
     """Loggers of libraries that are verbose at the level "info"."""
-
-    def push(self, settings: S, labels: Labels) -> tuple[PushRules, ComposePush] | None:
-        """Return the rules for notifications, and the function that writes them; None: people cannot have themselves
-        notified."""
-        return None
 
     def load(self) -> None:
         """Import what `build` and `findings` need. Runs before them in a thread, not to block the event loop."""

@@ -19,6 +19,7 @@ from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation.attribution import AttributionFormat, fill, utc_clock
 from answerback.presentation.text_fitting import shorten
 from answerback_base.headline_text import fit
+from answerback_base.sanitize import one_line
 
 MAX_NAMED_IN_NOTE: Final = 10
 """The number of responders or places that a private note names."""
@@ -47,6 +48,14 @@ _CIRCLES: Final = {
     MarkColor.PURPLE: "🟣",
 }
 """The colors of routes where text has none of its own."""
+
+
+def waits_line(ask: Ask, labels: Labels) -> str:
+    """Return that an ask waits, urgently if so, and from which agent."""
+    request = ask.request
+    label = one_line(request.origin.label(request.agent, request.prompt_label))
+    is_urgent = request.urgency is Urgency.HIGH
+    return (labels.waits_urgently if is_urgent else labels.waits).format(label=label)
 
 
 def files_line(view: View, labels: Labels) -> str:

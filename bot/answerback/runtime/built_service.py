@@ -14,7 +14,7 @@ from answerback.ports.store_values import Page
 from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime import person_keys
 from answerback.runtime.config import plugin_settings
-from answerback.runtime.extensions import Extensions, find_notifying_surface, open_extensions
+from answerback.runtime.extensions import Extensions, open_extensions
 from answerback.runtime.foundation import Foundation
 from answerback.runtime.from_settings import (
     build_agent_tokens,
@@ -123,7 +123,6 @@ async def _open_extensions(
             on_changed=on.hooks.changed.listen,
             on_ended=on.hooks.ended.listen,
             trace_headers=dict if tracing is None else tracing.headers,
-            notifying=find_notifying_surface(settings),
             stack=on.stack,
         )
 

@@ -6,7 +6,7 @@ This module defines the keys, their validation and its error messages. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -42,7 +42,7 @@ from answerback.ports.settings_tables import (
 )
 from answerback.ports.store_plugin import StorePlugin
 from answerback.runtime.agent_settings import AgentSettings
-from answerback.runtime.plugins import Plugins, installed_plugins
+from answerback.runtime.plugins import Plugin, Plugins, installed_plugins
 from answerback.runtime.stores import installed_stores, store_of
 from answerback.service.question_routing import NotBlank, ToolRule
 from answerback.service.submission_request import Route
@@ -348,13 +348,34 @@ def _with_tables_of(plugins: Plugins, installed: Discovered[Extension]) -> type[
         raise ConfigError(
             f"The plug-in {min(clashing)!r} has the name of one of the service's own tables; uninstall it."
         )
-    tables: dict[str, Any] = {
-        plugin.name: (plugin.settings, plugin.settings()) for plugin in plugins
-    }
+    tables: dict[str, Any] = {}
+    for plugin in plugins:
+        table = _with_added_keys(plugin, installed.usable.values())
+        tables[plugin.name] = (table, table())
     tables |= {each.table: (each.settings, each.settings()) for each in extensions}
     broken = {**installed.broken, **plugins.broken}
     tables |= {name: (_refused_table(why), None) for name, why in broken.items()}
     return create_model("Settings", __base__=Settings, **tables)
+
+
+def _with_added_keys(plugin: Plugin, extensions: Iterable[Extension]) -> type[SurfaceSettings]:
+    """Return the table of a surface, with the keys that extensions add to it.
+
+    Raises:
+        ConfigError: two of them have a key of one name.
+    """
+    own = plugin.settings
+    for extension in extensions:
+        added = extension.surface_keys.get(plugin.name)
+        if added is None:
+            continue
+        if clashing := own.model_fields.keys() & added.model_fields.keys():
+            raise ConfigError(
+                f"The extension {extension.name!r} adds the key {min(clashing)!r} to [{plugin.name}], which has one; "
+                "uninstall it."
+            )
+        own = create_model(plugin.settings.__name__, __base__=(added, own))
+    return own
 
 
 def _refused_table(why: str) -> object:

@@ -14,10 +14,9 @@ from answerback.ports.commands import Command
 from answerback.ports.extension import Configured, Extension, Running, ServiceParts
 from answerback.ports.extension_rows import RowTable
 from answerback.ports.installed_extensions import installed_extensions
-from answerback.ports.push import NotifyingSurface
-from answerback.runtime.config import Settings, extension_settings, plugin_settings
+from answerback.runtime.config import Settings, extension_settings
 from answerback.runtime.from_settings import build_agent_limits, surface_of_route
-from answerback.runtime.plugins import Plugin, installed_plugins
+from answerback.runtime.plugins import installed_plugins
 from answerback.service.submission_request import Agent
 
 _NO_EXTENSION = Running()
@@ -37,6 +36,7 @@ def configured_for(settings: Settings, extension: Extension) -> Configured:
         labels=settings.labels,
         surfaces=installed_plugins().names,
         default_route=settings.default_route,
+        surface_table=lambda name: getattr(settings, name, None),
         surface_of=partial(surface_of_route, settings),
         limits=partial(build_agent_limits, settings),
         public_url=str(public.url).rstrip("/") if is_public else None,
@@ -65,21 +65,6 @@ def list_commands(settings: Settings) -> list[Command]:
         for extension in installed_extensions().usable.values()
         for command in extension.listed_commands(configured_for(settings, extension))
     ]
-
-
-def find_notifying_surface(settings: Settings) -> NotifyingSurface | None:
-    """Return the first surface whose people can have themselves notified; None: no surface does that."""
-    for plugin in installed_plugins():
-        push = _push_of(settings, plugin)
-        if push is not None:
-            return push
-    return None
-
-
-def _push_of(settings: Settings, plugin: Plugin) -> NotifyingSurface | None:
-    table = plugin_settings(settings, plugin)
-    push = plugin.push(table, settings.labels) if table.configured() else None
-    return None if push is None else NotifyingSurface(plugin.name, *push)
 
 
 def row_tables() -> list[RowTable]:

@@ -14,17 +14,17 @@ from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.labels import ENGLISH
 from answerback.core.urgency import MarkColor, RouteMark, Urgency
 from answerback.core.view import view_of
-from answerback.ports.push import PushRules
 from answerback.ports.store_values import Page
 from answerback.service.ask_wire import ask_json
 from answerback_agents.cli.ask_output import summary_line
 from answerback_discord import inbox_view as discord_inbox
 from answerback_discord import render as discord
+from answerback_push import push_text
+from answerback_push.settings import PushRules
 from answerback_slack import fallback_text
 from answerback_slack import inbox_view as slack_home
 from answerback_telegram import inbox_view as telegram_inbox
 from answerback_web import inbox_view as web_inbox
-from answerback_web import push_text
 from tests.unit.adapters.all_surfaces import SURFACES, asked
 
 CALL: Final = {

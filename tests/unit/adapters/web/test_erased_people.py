@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.receiver import receiving
-from tests.unit.adapters.web.push_support import ANN, ANNS_KEY, APPROVAL, push_rig
+from tests.unit.bot.push.push_support import ANN, ANNS_KEY, APPROVAL, push_rig
 
 ID = "ann@example.com"
 

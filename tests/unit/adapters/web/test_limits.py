@@ -17,13 +17,11 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.http.request_body import BodyReader
-from answerback.ports.push import PushRules
 from answerback_web import (
     history_filters,
     inbox_view,
     posts,
     prompt_part,
-    push_text,
     question_context,
     render,
     responses,
@@ -86,19 +84,6 @@ def test_a_row_of_the_inbox_shows_240_units_of_a_context() -> None:
 def test_a_row_of_the_inbox_shows_three_lines_of_a_context() -> None:
     blocks = ["\n".join(["```", *"x" * count, "```"]) for count in (3, 4)]
     assert [fits_row(block) for block in blocks] == [True, False]
-
-
-@edge("PUSH_LINE")
-def test_a_line_of_a_notification_has_200_units() -> None:
-    for length, full in ((200, True), (201, False)):
-        ask, asker = (
-            ask_with(AnswerType.BOOLEAN),
-            "x" * (length - len("A question from  is waiting.")),
-        )
-        request = ask.request.model_copy(update={"agent": None, "prompt_label": asker})
-        named = replace(ask, request=request)
-        message = push_text.push_message(named, over=False, labels=LABELS, rules=PushRules())
-        assert (message["text"] == f"A question from {asker} is waiting.") == full
 
 
 @edge("LONGEST_WORD")

@@ -54,8 +54,13 @@ SENT_ENCRYPTED = ("current.requestSubmit(button)", "form().requestSubmit(button)
 """Submits a form, which the page's handler of that event sends through `channel.open`."""
 
 
+PACKAGES = {"worker.js": "answerback_push"}
+"""The packages of scripts that are not the page's own."""
+
+
 def _script(name: str) -> str:
-    return (resources.files("answerback_web") / "static" / name).read_text("utf-8")
+    package = PACKAGES.get(name, "answerback_web")
+    return (resources.files(package) / "static" / name).read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", REQUESTS)

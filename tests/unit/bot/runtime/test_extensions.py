@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import aiohttp
 import pytest
 from aiohttp import web
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError, create_model
 
 from answerback.api import openapi
 from answerback.api.routes import all_operations
@@ -23,10 +23,11 @@ from answerback.ports.extension_rows import NO_ROWS, NewRow, Rows, RowTable
 from answerback.ports.installed_extensions import installed_extensions
 from answerback.ports.operation import ApiCall, Operation, ResponseSpec, get, put
 from answerback.ports.person_key import hash_of
-from answerback.ports.plugin import Finding
+from answerback.ports.plugin import Finding, SurfaceSettings
 from answerback.ports.settings_tables import Table
 from answerback.runtime.app import RunningService, run_service
-from answerback.runtime.config import settings_type
+from answerback.runtime.config import plugin_settings, settings_type
+from answerback.runtime.plugins import installed_plugins
 from answerback.service.submission_request import Agent, read_submission
 from answerback_testing.chosen_extensions import only_extensions
 from tests.extension_tables import tables_for
@@ -231,6 +232,53 @@ async def test_what_an_extension_brings_is_part_of_the_service(tmp_path: Path) -
             assert up.reloader.update_from(off) == []
             await _answered(up)
             assert len(await up.service.store.rows.list("tally")) == 1
+
+
+class Loudness(SurfaceSettings):
+    """Keys of a surface's table."""
+
+    loudness: int = 1
+
+
+class Loud(Tally):
+    """Adds a key to the page's table."""
+
+    surface_keys: ClassVar = {"web": Loudness}
+
+    async def open(self, parts: ServiceParts) -> Running | None:
+        table = parts.configured.surface_table("web")
+        assert isinstance(table, Loudness)
+        assert parts.configured.surface_table("unknown") is None
+        return RunningTally(parts) if table.loudness > 1 else None
+
+
+@pytest.mark.rule("PLUGIN-2", "PLUGIN-8")
+async def test_an_extension_adds_keys_to_the_table_of_a_surface(tmp_path: Path) -> None:
+    tables = _tables(tmp_path)
+    del tables["callbacks"]
+    for loudness, runs in ((1, []), (2, ["tally"])):
+        loud = {**tables, "web": {"loudness": loudness, "link_days": 3}}
+        with only_extensions([], Loud()):
+            settings = settings_type().model_validate(loud)
+            async with run_service(settings) as up:
+                assert [*up.extensions.running] == runs
+                assert plugin_settings(settings, installed_plugins().usable["web"]).link_days == 3
+        with only_extensions([]), pytest.raises(ValidationError, match=r"web\.loudness"):
+            settings_type().model_validate(loud)
+
+
+@pytest.mark.rule("PLUGIN-8")
+def test_a_key_that_a_surface_has_already_is_refused() -> None:
+    class Clash(Loud):
+        surface_keys: ClassVar = {
+            "web": create_model("Keys", __base__=SurfaceSettings, link_days=(int, 1))
+        }
+
+    with (
+        only_extensions([], Clash()),
+        pytest.raises(ConfigError, match=r"'tally' adds the key 'link_days' to \[web\]"),
+    ):
+        settings_type()
 
 
 @pytest.mark.rule("PLUGIN-8", "API-2")

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback.ports.push import PushRules
+from answerback_push.pages import worker_name
+from answerback_push.settings import PushRules
 from answerback_push.stored_subscriptions import StoredSubscriptions
-from answerback_web.push_pages import worker_name
 from tests.browser.site import KEY, OPERATOR
 from tests.fakes.push_service import PushBrowser
-from tests.unit.adapters.web.push_support import ANN, ANNS_KEY, LOOPBACK, Rig, push_rig
 from tests.unit.adapters.web.reader import Document
+from tests.unit.bot.push.push_support import ANN, ANNS_KEY, LOOPBACK, Rig, push_rig
 
 SCRIPT = {"Service-Worker": "script"}
 REMOVAL = "caches.delete(name);\n  for (const page of"

@@ -16,12 +16,12 @@ from yarl import URL
 
 from answerback.core.walker import Person
 from answerback.outbox.attempts import DeliverySender
-from answerback.ports.push import PushRules
 from answerback.ports.sender import SendResult
 from answerback_push import push_messages, push_rows, pushes
+from answerback_push.settings import PushRules
 from tests.browser.site import KEY
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
-from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
+from tests.unit.bot.push.push_support import APPROVAL, LOOPBACK, Rig, push_rig
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ async def test_a_notification_waits_for_its_persons_hours_and_is_dropped_if_that
 ) -> None:
     await rig.subscribe(receiver)
     opens = rig.clock.now() + 3_600.0
-    rig.devices.held_until = lambda who, at: opens if who.user_id == "ann" and at < opens else None
+    rig.pushes.held_until = lambda who, at: opens if who.user_id == "ann" and at < opens else None
     async with rig.sending():
         in_time, too_late = await rig.ask("ann"), await rig.ask("ann")
         await rig.clock.advance(10.0)
@@ -352,7 +352,7 @@ async def test_a_process_that_is_killed_while_it_sends_loses_nothing_and_repeats
         await rig.idle()
     assert browser.read(first) == browser.read(second)
     assert first.headers["topic"] == second.headers["topic"]
-    again = DeliverySender([rig.devices])
+    again = DeliverySender([rig.pushes])
     assert await again.send(row.delivery, rig.clock.now()) == SendResult(None, None)
     assert await rig.rows() == (), "its message is not stored again"
 

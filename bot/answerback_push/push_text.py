@@ -7,21 +7,14 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.form import Option, OptionKind
 from answerback.core.labels import Labels
-from answerback.core.urgency import Urgency
 from answerback.core.view import view_of
-from answerback.ports.push import PushRules
 from answerback.presentation import wording
 from answerback.presentation.text_fitting import shorten
 from answerback_base.sanitize import one_line
-from answerback_web import limits, people_text
-
-
-def waits_line(ask: Ask, labels: Labels) -> str:
-    """Return that an ask waits, urgently if so, and from which agent."""
-    request = ask.request
-    label = one_line(request.origin.label(request.agent, request.prompt_label))
-    is_urgent = request.urgency is Urgency.HIGH
-    return (labels.waits_urgently if is_urgent else labels.waits).format(label=label)
+from answerback_push import limits
+from answerback_push.settings import PushRules
+from answerback_web import people_text
+from answerback_web.limits import BUTTON_LABEL
 
 
 def push_message(ask: Ask, over: bool, labels: Labels, rules: PushRules) -> dict[str, JsonValue]:
@@ -30,7 +23,7 @@ def push_message(ask: Ask, over: bool, labels: Labels, rules: PushRules) -> dict
     if over:
         ended = wording.ending_with_person(view, labels, people_text.plain_format(labels))
         return {"ask": ask.id, "over": shorten(one_line(ended), limits.PUSH_LINE)}
-    lines = [waits_line(ask, labels)]
+    lines = [wording.waits_line(ask, labels)]
     if rules.headline:
         lines.append(one_line(wording.subject(view, labels)))
     denial = denial_of(ask) if rules.deny else None
@@ -38,7 +31,7 @@ def push_message(ask: Ask, over: bool, labels: Labels, rules: PushRules) -> dict
         "ask": ask.id,
         "revision": ask.revision,
         "text": "\n".join(shorten(line, limits.PUSH_LINE) for line in lines),
-        "deny": shorten(one_line(denial.label), limits.BUTTON_LABEL) if denial else None,
+        "deny": shorten(one_line(denial.label), BUTTON_LABEL) if denial else None,
     }
 
 

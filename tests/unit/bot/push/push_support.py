@@ -23,20 +23,20 @@ from answerback.outbox.dispatcher import OutboxDispatcher
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.extension import ServiceParts
 from answerback.ports.person_key import KeyHolder, operator_holder
-from answerback.ports.push import PushRules
 from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
-from answerback.runtime.extensions import configured_for, find_notifying_surface
+from answerback.runtime.extensions import configured_for
 from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.grants import need_no_credential
 from answerback.service.notify import Hooks
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes, Submission
+from answerback_push.devices import Devices
 from answerback_push.extension import PushExtension
 from answerback_push.pushes import Pushes
+from answerback_push.settings import PushKeys, PushRules
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
-from answerback_web.plugin import WebSettings
 from tests.browser.site import KEY, OPERATOR, SECRET, listen
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import WAIT, Receiver
@@ -61,7 +61,8 @@ class Rig:
     store: WatchedStore
     clock: ManualClock
     service: Service
-    devices: Pushes
+    devices: Devices
+    pushes: Pushes
     keys: dict[str, Person]
     url: str
     http: aiohttp.ClientSession
@@ -111,7 +112,7 @@ class Rig:
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
         """Drain the outbox while the context lasts; then stop at once, as if killed."""
-        sender = DeliverySender([self.devices])
+        sender = DeliverySender([self.pushes])
         dispatcher = OutboxDispatcher(
             self.store.outbox,
             self.clock,
@@ -170,7 +171,7 @@ async def push_rig(
         surfaces: dict[str, Surface] = {"chat": chat}
         routes = Routes(by_name={"slow": Route(to="web", push_after=push_after)}, people=people)
         hooks, allowed = Hooks(), rules or PushRules(allow=LOOPBACK)
-        web = WebSettings(
+        web = PushKeys(
             push=True,
             push_detail="headline" if allowed.headline else "agent",
             push_answer=allowed.deny,
@@ -201,18 +202,19 @@ async def push_rig(
             on_changed=lambda _listener: None,
             on_ended=hooks.ended.listen,
             trace_headers=dict,
-            notifying=find_notifying_surface(settings),
             stack=stack,
         )
-        devices = await PushExtension().open(parts)
-        assert isinstance(devices, Pushes)
+        pushes = await PushExtension().open(parts)
+        assert isinstance(pushes, Pushes)
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=frozenset({"web"}),
             routes=routes,
             hooks=hooks,
-            extensions=[devices],
+            extensions=[pushes],
         )
+        pages = pushes.for_page("web")
+        assert pages is not None
         surface = surfaces["web"] = WebSurface(
             service,
             secret=SECRET,
@@ -220,10 +222,10 @@ async def push_rig(
             local_url=socket_url(bound),
             now=clock.now,
             holders=holders,
-            devices=devices,
+            extensions=[pages],
         )
         runner, url = await listen(surface.routes(), local=True, bound=bound)
         stack.push_async_callback(runner.cleanup)
         stack.callback(service.stop_waiting)
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        yield Rig(store, clock, service, devices, keys, url, http, chat)
+        yield Rig(store, clock, service, pushes.devices, pushes, keys, url, http, chat)

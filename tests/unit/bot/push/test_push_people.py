@@ -12,11 +12,11 @@ from answerback.core.actions import Confirm
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.people import People
 from answerback.core.walker import Person
-from answerback.ports.push import PushRules
 from answerback.ports.surface import Acted, Actor
+from answerback_push.settings import PushRules
 from tests.browser.site import KEY
 from tests.fakes.receiver import Receiver, receiving
-from tests.unit.adapters.web.push_support import ANN, ANNS_KEY, APPROVAL, LOOPBACK, Rig, push_rig
+from tests.unit.bot.push.push_support import ANN, ANNS_KEY, APPROVAL, LOOPBACK, Rig, push_rig
 
 PEOPLE = People({"ann": ("chat:U1", "web:ann"), "kim": ("chat:U2",)})
 KIM = Person(surface="web", user_id="kim", name="Kim")
@@ -193,7 +193,7 @@ async def test_an_end_is_told_only_to_those_for_whom_the_ask_waited(
         await rig.answer(ask, by=ANN if responders != ("kim",) else KIM)
         rows = [row for row in await rig.rows() if row.delivery.type == "push.over"]
         before = len(await rig.rows())
-        await rig.devices.send(rows[0].delivery, rig.clock.now())
+        await rig.pushes.send(rows[0].delivery, rig.clock.now())
         assert len(await rig.rows()) - before == expected, responders
         await forget(rig)
 

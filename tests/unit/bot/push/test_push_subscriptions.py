@@ -9,15 +9,16 @@ import pytest
 
 from answerback.core.errors import ConfigError
 from answerback.outbox.attempts import DeliverySender
-from answerback.ports.push import MAX_PER_PERSON, NewSubscription, PushRules
 from answerback.ports.sender import SendResult
 from answerback.ports.store_values import Delivery, DeliveryState
-from answerback_push import push_messages, pushes
+from answerback_push import devices, push_messages
+from answerback_push.settings import PushRules
 from answerback_push.stored_subscriptions import StoredSubscriptions
+from answerback_push.subscriptions import MAX_PER_PERSON, NewSubscription
 from tests.browser.site import KEY
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import Receiver, receiving
-from tests.unit.adapters.web.push_support import ANN, ANNS_KEY, Rig, push_rig
+from tests.unit.bot.push.push_support import ANN, ANNS_KEY, Rig, push_rig
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ async def test_keys_that_are_none_are_refused(rig: Rig, name: str, wrong: str) -
 
 
 @pytest.mark.parametrize(
-    ("length", "taken"), [(pushes.MAX_ENDPOINT, True), (pushes.MAX_ENDPOINT + 1, False)]
+    ("length", "taken"), [(devices.MAX_ENDPOINT, True), (devices.MAX_ENDPOINT + 1, False)]
 )
 async def test_the_longest_endpoint(rig: Rig, length: int, *, taken: bool) -> None:
     start = "https://push.example/"
@@ -95,7 +96,7 @@ async def test_the_longest_endpoint(rig: Rig, length: int, *, taken: bool) -> No
     new = NewSubscription(form["endpoint"], form["key"], form["auth"], "x" * 1_000)
     assert await rig.devices.subscribe("ann", "", new) is taken
     for each in await rig.devices.list_for("ann"):
-        assert len(each.device) == pushes.MAX_DEVICE
+        assert len(each.device) == devices.MAX_DEVICE
 
 
 @pytest.mark.rule("PUSH-2")
@@ -139,14 +140,14 @@ async def test_a_message_for_nobody_is_dropped(rig: Rig, receiver: Receiver) -> 
     sender = DeliverySender([])
     row = Delivery("1", "1", "push.waits", "", None, '{"ask": "ask_0", "names": ["ann"]}', 1.0)
     assert await sender.send(row, 1.0) == SendResult(None, None)
-    assert await rig.devices.send(row, 1.0) == SendResult(None, None)
+    assert await rig.pushes.send(row, 1.0) == SendResult(None, None)
     assert browser.endpoint
 
 
 async def test_what_was_noted_is_forgotten_when_there_is_too_much(
     rig: Rig, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pushes, "MAX_NOTED", 1)
+    monkeypatch.setattr(devices, "MAX_NOTED", 1)
     await rig.subscribe(receiver)
     a, b, c = [await rig.ask("ann") for _ in range(3)]
     for asks in ([a, b], [c], [a]):

@@ -1,50 +1,31 @@
-"""The requests of an installed page and its notifications: the manifest, the worker, and a person's devices."""
+"""The pages of notifications: a person's devices, the worker that shows notifications, and what it sends and opens."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
 from typing import Final
-from urllib.parse import quote
 
 from aiohttp import web
 
 from answerback.core.actions import Answer
+from answerback.core.ask import Ask
 from answerback.core.intents import Intent
-from answerback.core.person import AuthMethod
+from answerback.core.labels import Labels
+from answerback.core.person import AuthMethod, Person
 from answerback.http.service_workers import OWN_WORKER, removal_response
-from answerback.ports.push import NewSubscription, PushDevices
 from answerback.ports.surface import Acted, Actor
-from answerback_web import push_text, render, responses
+from answerback_push import push_text
+from answerback_push.devices import Devices
+from answerback_push.subscriptions import NewSubscription
+from answerback_web import responses
+from answerback_web.extension_pages import ExtensionPages, PageLink
 from answerback_web.site import NAME, RemovableRow, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
-_ICONS: Final = (("icon-192.png", "192x192"), ("icon-512.png", "512x512"))
-_HOME: Final = "../{}"
-
-
-async def manifest(visitors: Visitors, request: web.Request) -> web.Response:
-    """Describe the page to a browser that installs it: it opens the inbox that it was installed from.
-
-    What somebody installs who has signed in begins with a sign-in: their inbox belongs to one tab.
-    """
-    visitor = await visitors.find_by_inbox(request)
-    is_session = visitor is not None and visitor.person.known is AuthMethod.OIDC
-    start = "../../" if is_session else _HOME.format(quote(request.match_info["name"]))
-    icons = [
-        {"src": f"../../a/-/{name}", "sizes": size, "type": "image/png"} for name, size in _ICONS
-    ]
-    body = {
-        "name": "Answerback",
-        "start_url": start,
-        "scope": "../../",
-        "display": "standalone",
-        "background_color": "#ffffff",
-        "theme_color": "#ffffff",
-        "icons": [*icons, {"src": "../../a/-/icon.svg", "sizes": "any", "type": "image/svg+xml"}],
-    }
-    return web.json_response(
-        body, content_type="application/manifest+json", headers=responses.HEADERS
-    )
+_DEVICES: Final = "devices"
+_WORKER: Final = (resources.files("answerback_push") / "static" / "worker.js").read_text("utf-8")
 
 
 def worker_name(server_key: str) -> str:
@@ -52,18 +33,48 @@ def worker_name(server_key: str) -> str:
     return f"worker-{hashlib.sha256(server_key.encode()).hexdigest()[:16]}.js"
 
 
-class PushPages(VisitorPages):
-    """The handlers of notifications, for the visitors of one listener."""
+class PushPages(ExtensionPages):
+    """The pages on both listeners."""
 
-    def __init__(self, site: Site, visitors: Visitors, push: PushDevices) -> None:
+    templates = "answerback_push"
+
+    def __init__(self, devices: Devices) -> None:
+        self._devices = devices
+
+    def routes(self, site: Site, visitors: Visitors) -> Sequence[web.RouteDef]:
+        return _DevicePages(site, visitors, self._devices).routes()
+
+    async def links(self, visitor: Visitor, labels: Labels) -> Sequence[PageLink]:
+        return [PageLink(_DEVICES, labels.devices)] if _can_subscribe(visitor) else []
+
+    async def note_shown(self, person: Person, asks: Sequence[Ask]) -> None:
+        await self._devices.note_seen(person.user_id, asks)
+
+    async def notify_data(self, visitor: Visitor, *, root: str, home: str) -> Mapping[str, str]:
+        if not _can_subscribe(visitor):
+            return {}
+        key = await self._devices.server_key()
+        worker = f"{root}a/-/{worker_name(key)}"
+        return {"push": key, "worker": worker, "devices": f"{home}/{_DEVICES}"}
+
+
+def _can_subscribe(visitor: Visitor) -> bool:
+    # The inbox of somebody who has signed in belongs to one tab: a device would keep its address.
+    return visitor.person.known is not AuthMethod.OIDC
+
+
+class _DevicePages(VisitorPages):
+    """The handlers for the visitors of one listener."""
+
+    def __init__(self, site: Site, visitors: Visitors, devices: Devices) -> None:
         super().__init__(site, visitors)
-        self._push = push
+        self._devices = devices
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes. Those below an inbox are that person's."""
-        devices, ask = "/inbox/{name}/devices", "/inbox/{name}/asks/{ask}"
+        devices, ask = f"/inbox/{{name}}/{_DEVICES}", "/inbox/{name}/asks/{ask}"
         return [
-            web.get(devices, self._for_visitor(self._devices)),
+            web.get(devices, self._for_visitor(self._show)),
             web.post(devices, self._for_visitor(self._change)),
             web.get(ask, self._for_visitor(self._open)),
             web.post(ask, self._for_visitor(self._deny)),
@@ -72,23 +83,20 @@ class PushPages(VisitorPages):
 
     async def _worker(self, request: web.Request) -> web.Response:
         """Serve the worker; one of an earlier key, or of whoever planted it, removes itself."""
-        key = await self._push.server_key()
+        key = await self._devices.server_key()
         if request.match_info["worker"] != worker_name(key):
             return removal_response()
         headers = responses.HEADERS | {"Service-Worker-Allowed": "/"}
+        script = _WORKER.replace("{channel}", responses.static_text("channel.js"))
         return web.Response(
-            text=responses.worker_script(key), content_type="text/javascript", headers=headers
+            text=script.replace("{key}", key), content_type="text/javascript", headers=headers
         )
 
-    async def _devices(self, _request: web.Request, visitor: Visitor) -> web.Response:
-        home = self._home(visitor)
-        devices = await self._push.list_for(visitor.person.user_id)
-        you = render.visitor_line(visitor.person, self._site.labels)
+    async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
+        devices, labels = await self._devices.list_for(visitor.person.user_id), self._site.labels
         rows = [RemovableRow(each.id, each.device or each.id, each.at) for each in devices]
-        body = self._site.render_template(
-            "devices", root="../../", home=home, rows=rows, you=you, error=None
-        )
-        return responses.page_response(body)
+        content = responses.render_content("answerback_push/devices", rows=rows, labels=labels)
+        return self._extension_page(visitor, labels.devices, content)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         """Subscribe the browser that sends this, or remove a device."""
@@ -97,19 +105,19 @@ class PushPages(VisitorPages):
             return post
         person = visitor.person.user_id
         if post.first("do") == "remove":
-            await self._push.unsubscribe(person, post.first("id"))
-            return responses.see_other("devices")
+            await self._devices.unsubscribe(person, post.first("id"))
+            return responses.see_other(_DEVICES)
         device = request.headers.get("User-Agent", "")
         new = NewSubscription(post.first("endpoint"), post.first("key"), post.first("auth"), device)
         credential = visitor.holder.key_hash if visitor.holder else ""
-        added = await self._push.subscribe(person, credential, new)
+        added = await self._devices.subscribe(person, credential, new)
         return web.Response(status=204 if added else 422, headers=responses.HEADERS)
 
     async def _open(self, request: web.Request, visitor: Visitor) -> web.Response:
         """Redirect to the page of an ask, if it is one of the person's: its id alone opens nothing."""
         ask = await self._site.service.get(request.match_info["ask"])
         if ask is None or not (
-            visitor.is_operator or await self._push.is_about(visitor.person, ask)
+            visitor.is_operator or await self._devices.is_about(visitor.person, ask)
         ):
             labels = self._site.labels
             return self._site.notice_page(404, labels.page_missing, root="../../../", home=None)
@@ -121,7 +129,7 @@ class PushPages(VisitorPages):
         if isinstance(post, web.Response):
             return post
         ask = await self._site.service.get(request.match_info["ask"])
-        option = push_text.denial_of(ask) if ask is not None and self._push.rules.deny else None
+        option = push_text.denial_of(ask) if ask is not None and self._devices.rules.deny else None
         if ask is None or option is None:
             return web.Response(status=409, headers=responses.HEADERS)
         person = visitor.person
