@@ -16,8 +16,9 @@ from typing import Final
 
 from tests.simulation.faults import WEIGHTS, Fault, Schedule
 from tests.simulation.planted import PLANTED
+from tests.simulation.platforms import front_of
 from tests.simulation.running import kinds_of, run_seed, run_seeds, shorten
-from tests.simulation.universe import Result, front_of
+from tests.simulation.universe import Result
 
 _PYTHON: Final = "Python " + platform.python_version()
 """The version of Python, on which a trace depends besides the seed and the code."""

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.simulation.machine import EPOCH
+
+if TYPE_CHECKING:
+    from tests.simulation.chat import Shown
 
 Json = dict[str, Any]
 
@@ -62,7 +65,7 @@ class Attempt:
     """The question that its message asked."""
     text: str | None = None
     acknowledged_at: float | None = None
-    """When Slack told the person that the app took it."""
+    """When the chat told the person that the app took it."""
     notes: int = 0
     """Private notes to the person that followed."""
     act: str | None = None
@@ -114,10 +117,10 @@ class Evidence:
     """The commands to which people tried to change an ask's."""
     erasures: set[str] = field(default_factory=set)
     """The asks that the operator tried to erase."""
-    messages: dict[str, list[Any]] = field(default_factory=dict)
-    """The messages in Slack in the end, by the ask that they show."""
+    messages: dict[str, list[Shown]] = field(default_factory=dict)
+    """The messages in the chat in the end, by the ask that they show."""
     reminders: dict[str, list[int]] = field(default_factory=dict)
-    """The numbers of the reminders in Slack, by ask."""
+    """The numbers of the reminders in the chat, by ask."""
     clock_errors: bool = False
     """True if a clock was set: then times by different clocks cannot be compared."""
     is_calm: bool = False

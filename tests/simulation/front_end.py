@@ -29,6 +29,7 @@ class FrontEnd:
 
     Args:
         people: the names of those who use it, by their ids; they need not be allowed to decide.
+        surface: the chat of which the ids are.
         service: the service whose settings have its token. It learns of a new one only after a while.
         is_away: whether none of the people uses it now.
     """
@@ -39,6 +40,7 @@ class FrontEnd:
         rng: random.Random,
         evidence: Evidence,
         people: Mapping[str, str],
+        surface: str,
         service: SimulatedService,
         is_away: Callable[[], bool],
     ) -> None:
@@ -46,6 +48,7 @@ class FrontEnd:
         self._rng = rng
         self._evidence = evidence
         self._people = people
+        self._surface = surface
         self._is_away = is_away
         self._service = service
         self._keys = 0
@@ -192,7 +195,7 @@ class FrontEnd:
             return
         grant: Any = self._rng.choice(found)
         who = grant["by"]["user_id"]
-        path = f"/v1/grants/{grant['id']}?responder=slack:{who}"
+        path = f"/v1/grants/{grant['id']}?responder={self._surface}:{who}"
         self._loop.machine.note(f"{who} revokes {grant['id']}")
         await client.call("DELETE", path)
         self._evidence.revoked[grant["id"]] = self._loop.time()

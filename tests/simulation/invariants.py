@@ -11,10 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tests.fakes.slack.visible_message import look
 from tests.simulation import permission_invariants
 from tests.simulation.evidence import Attempt, Evidence, Json, Plan, seconds_of
-from tests.simulation.people import DECIDING, controls_of
 
 _OUTCOME: Final = (
     "status", "answers", "reply", "end_turn", "tool_result", "ended_by", "source", "edited",
@@ -141,15 +139,14 @@ def _shown(evidence: Evidence) -> Iterator[str]:
     for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
         for message in evidence.messages.get(ask_id, ()):
-            shown = controls_of(message)
-            deciding = [decoded for _, decoded in shown if decoded.verb in DECIDING]
+            deciding = message.deciding
             if stored is None or stored["status"] == "open":
                 continue  # LIVE reports it
             if deciding:
                 yield f"SHOWN: {key} has ended, and its message still has {deciding[0].verb}"
             if stored["erased_at"] is not None:
                 continue
-            text = look(message).visible_text
+            text = message.text
             for said in _must_be_read(evidence.plans[key], stored):
                 if said not in text:
                     yield f"SHOWN: {key} has ended, and its message does not say {said!r}"
@@ -338,7 +335,7 @@ def _ended_in_time(evidence: Evidence) -> Iterator[str]:
             continue
         ends = [line for line in evidence.records.get(ask_id, ()) if line["type"] == "ended"]
         reasons = {line["ended"].get("reason") for line in ends}
-        # ROUTE-4: a service that starts while Slack limits it is not connected yet, and tells its agents so at once.
+        # ROUTE-4: a service that starts while a chat limits it is not connected yet, and tells its agents so at once.
         withdrawn = stored["status"] == "withdrawn" and evidence.plans[key].withdraws
         if stored["status"] not in _ENDS and not withdrawn and reasons != {"no_prompt_backend"}:
             yield f"LIVE: {key} is {stored['status']} in the end"

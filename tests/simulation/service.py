@@ -20,16 +20,16 @@ from answerback.runtime.machine import Machine as Doors
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
 from answerback_storage.sqlite.store import SqliteStore
-from tests.fakes.slack.server import FakeSlack
+from tests.simulation.chat import PUBLIC_PORT, PUBLIC_URL, Chat
 from tests.simulation.disk import Disk
 from tests.simulation.jobs import SimulatedRunner
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process
+from tests.simulation.platforms import SURFACES
 
-CHANNEL: Final = "C0OPS"
 TOKEN: Final = "agent-token"
 SECRET: Final = "whsec_" + "QUJD" * 8
-API_PORT, PUBLIC_PORT = 8420, 8421
+API_PORT: Final = 8420
 _DATABASE: Final = "answerback.db"
 API_URL: Final = f"http://127.0.0.1:{API_PORT}"
 
@@ -52,22 +52,20 @@ def warm_up() -> None:
     """Import everything that a service needs, so that the processes of seeds need not: that takes a quarter of them."""
     settings_type()
     for surface in installed_plugins():
-        if surface.name in {"slack", "web"}:
+        if surface.name in {*SURFACES, "web"}:
             surface.load()
     for name in _LATE_MODULES:
         import_module(name)
 
 
-def settings_for(
-    folder: Path, slack: FakeSlack, people: dict[str, str], front_token: str
-) -> Settings:
-    """The settings of the service, as its operator would write them: for Socket Mode, if Slack has no request URL."""
-    everybody = list(people.values())
-    to = f"slack:{CHANNEL}"
+def settings_for(folder: Path, chat: Chat, front_token: str) -> Settings:
+    """The settings of the service, as its operator would write them."""
+    everybody = list(chat.people.values())
+    to = f"{chat.surface}:{chat.channel}"
     return settings_type().model_validate(
         {
             "server": {"port": API_PORT},
-            "public": {"port": PUBLIC_PORT, "url": f"http://127.0.0.1:{PUBLIC_PORT}"},
+            "public": {"port": PUBLIC_PORT, "url": PUBLIC_URL},
             "storage": {"url": f"sqlite:///{folder / _DATABASE}"},
             "default_route": "ops",
             "routes": {
@@ -88,15 +86,7 @@ def settings_for(
                 },
                 "front": {"token_hash": _hashed(front_token), "role": "surface"},
             },
-            "slack": {
-                "bot_token": slack.bot_token,
-                **(
-                    {"signing_secret": slack.signing_secret}
-                    if slack.way is slack.http
-                    else {"app_token": slack.app_token}
-                ),
-                "api_url": slack.api_url,
-            },
+            chat.surface: chat.settings,
         }
     )
 
@@ -118,16 +108,14 @@ class SimulatedService:
         loop: SimulatedLoop,
         folder: Path,
         disk: Disk,
-        slack: FakeSlack,
-        people: dict[str, str],
+        chat: Chat,
     ) -> None:
         self._loop = loop
         self._folder = folder
         self._below = disk
         self.power_fails: random.Random | None = None
         """Decides what is left on the disk, if the next death of the process is one of the whole machine."""
-        self._slack = slack
-        self._people = people
+        self._chat = chat
         self._starts = 0
         self._disk = folder / "0"
         self._disk.mkdir()
@@ -184,7 +172,7 @@ class SimulatedService:
             self.revoked_tokens.setdefault(f"front-end-token-{number}", self._loop.time())
 
     def _settings(self) -> Settings:
-        return settings_for(self._disk, self._slack, self._people, self.front_token)
+        return settings_for(self._disk, self._chat, self.front_token)
 
     def _build_store(self, storage: StorageSettings, timed: Callable[[float], None]) -> Store:
         runner = partial(SimulatedRunner, self._loop.machine)

@@ -1,4 +1,4 @@
-"""One simulation: a service, a Slack with people, agents with a webhook receiver, faults, and the verdict."""
+"""One simulation: a service, a chat with people, agents with a webhook receiver, faults, and the verdict."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Final
 
 import aiohttp
 
-from tests.fakes.slack.server import FakeSlack
 from tests.simulation.agents import Agents, Receiver, plans
+from tests.simulation.chat import Chat
 from tests.simulation.disk import Disk
 from tests.simulation.evidence import Evidence, Json
 from tests.simulation.faults import WEIGHTS, Faults, Schedule
@@ -24,11 +24,10 @@ from tests.simulation.front_end import FrontEnd
 from tests.simulation.invariants import count_judged, judge
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import Machine, boot
-from tests.simulation.people import BUSY, SELDOM, SimulatedPerson, shown_ask
+from tests.simulation.people import BUSY, SELDOM, SimulatedPerson
+from tests.simulation.platforms import chat_of
 from tests.simulation.service import (
     API_URL,
-    CHANNEL,
-    PUBLIC_PORT,
     TOKEN,
     SimulatedService,
 )
@@ -36,12 +35,8 @@ from tests.simulation.watch import SOON, Watch
 
 HOUR: Final = 3_600.0
 ASKS: Final = 10
-HTTP: Final = "HTTP"
-SOCKET_MODE: Final = "Socket Mode"
 CALM: Final = 3 * HOUR
 """Seconds without faults within which everything must have come to its end."""
-_PEOPLE: Final = {"ann": "U0ANN", "bob": "U0BOB", "cy": "U0CY"}
-_STRANGER: Final = "U0EVE"
 
 
 @dataclass
@@ -109,20 +104,14 @@ def simulate(
     )
 
 
-def front_of(seed: int) -> str:
-    """The way in which Slack and the service of a seed are connected."""
-    return random.Random(f"front {seed}").choice([HTTP, SOCKET_MODE])
-
-
 class _Universe:
     def __init__(self, seed: int, loop: SimulatedLoop, folder: Path, schedule: Schedule) -> None:
         self._seed = seed
         self._loop = loop
         self._folder = folder
         self.evidence = Evidence()
-        self.front = front_of(seed)
-        self._slack = FakeSlack(retry_delays=(1.0, 60.0, 300.0))
-        planned = plans(self._random("asks"), _PEOPLE, ASKS, HOUR)
+        self._chat = chat_of(seed)
+        planned = plans(self._random("asks"), self._chat.people, ASKS, HOUR)
         self._agents = Agents(loop, self._random("agents"), self.evidence, planned)
         self._receiver = Receiver(loop, self.evidence)
         self.faults = Faults(loop, schedule, HOUR)
@@ -132,17 +121,11 @@ class _Universe:
 
     async def run(self) -> None:
         logging.getLogger().addHandler(_Errors(self.evidence))
-        async with self._slack as slack:
-            people = [slack.person(id_, name) for name, id_ in _PEOPLE.items()]
-            people.append(slack.person(_STRANGER, "eve"))
-            names = {person.id: person.user.name for person in people}
-            slack.workspace.add_channel(CHANNEL, *names, name="ops")
-            if self.front == HTTP:
-                slack.deliver_to(f"http://127.0.0.1:{PUBLIC_PORT}/slack/events")
+        async with self._chat as chat:
             await self._receiver.start()
             disk = Disk()
             disk.install()
-            service = SimulatedService(self._loop, self._folder, disk, slack, _PEOPLE)
+            service = SimulatedService(self._loop, self._folder, disk, chat)
             service.start()
             self._agents.start()
             pauses = self._random("pauses").choice([BUSY, SELDOM])
@@ -152,18 +135,19 @@ class _Universe:
 
             living = [
                 SimulatedPerson(
-                    self._loop, self._random(p.id), slack, p, self.evidence, pauses, is_away
+                    self._loop, self._random(name), chat.client(id_), self.evidence, pauses, is_away
                 )
-                for p in people
+                for id_, name in chat.names.items()
             ]
+            rng = self._random("front end")
             front_end = FrontEnd(
-                self._loop, self._random("front end"), self.evidence, names, service, is_away
+                self._loop, rng, self.evidence, chat.names, chat.surface, service, is_away
             )
             lives = [*(each.live() for each in living), front_end.live()]
             tasks = [self._loop.create_task(life) for life in lives]
-            watch = Watch(self._loop, slack, self.evidence, self.faults)
+            watch = Watch(self._loop, chat, self.evidence, self.faults)
             tasks.append(self._loop.create_task(watch.run()))
-            await self.faults.run(service, slack, self._agents, self._receiver)
+            await self.faults.run(service, chat, self._agents, self._receiver)
             await self._come_to_rest()
             await asyncio.sleep(max(0.0, self.faults.quiet_since + SOON - self._loop.time()))
             for task in tasks:
@@ -175,7 +159,7 @@ class _Universe:
             self.evidence.errors += [*self._loop.unhandled, *service.failures]
             if service.failures:
                 return
-            await self._look_at_the_end(slack, service.front_token)
+            await self._look_at_the_end(chat, service.front_token)
             self.evidence.kills = self.faults.kills
             kinds = {fault.kind for fault in self.faults.schedule.faults}
             self.evidence.clock_errors = "clock" in kinds
@@ -202,7 +186,7 @@ class _Universe:
             and not any(report.way == "webhook" for report in evidence.reports.get(key, ()))
         ]
 
-    async def _look_at_the_end(self, slack: FakeSlack, front_token: str) -> None:
+    async def _look_at_the_end(self, chat: Chat, front_token: str) -> None:
         evidence = self.evidence
         async with _client(TOKEN) as agent, _client(front_token) as front_end:
             page: Json = await _get(agent, "/v1/asks?limit=100")
@@ -217,13 +201,9 @@ class _Universe:
             evidence.deliveries = (await _get(agent, "/v1/deliveries"))["deliveries"]
             keys = "/.well-known/answerback-receipts.json"
             evidence.receipt_keys = await _get(front_end, keys)
-        for message in slack.messages(CHANNEL):
-            if (ask_id := shown_ask(message)) is not None:
-                self.evidence.messages.setdefault(ask_id, []).append(message)
-            metadata = message.metadata or {}
-            if metadata.get("event_type") == "answerback_reminder":
-                about = metadata["event_payload"]
-                self.evidence.reminders.setdefault(about["ask_id"], []).append(about["number"])
+        for message in chat.messages():
+            evidence.messages.setdefault(message.ask_id, []).append(message)
+        evidence.reminders = chat.reminders()
 
 
 def _client(token: str) -> aiohttp.ClientSession:

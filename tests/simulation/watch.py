@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from tests.fakes.slack.server import FakeSlack
+from tests.simulation.chat import Chat
 from tests.simulation.evidence import Evidence
 from tests.simulation.faults import Faults
 from tests.simulation.loop import SimulatedLoop
-from tests.simulation.people import DECIDING, controls_of, shown_ask
-from tests.simulation.service import CHANNEL
 
 SOON: Final = 120.0
 """Seconds within which a message shows what its ask has come to, if nothing goes wrong meanwhile."""
@@ -20,15 +18,13 @@ _EVERY: Final = 15.0
 class Watch:
     """SHOWN: whoever looks sees how an ask stands, at most two minutes later, whether anybody clicks or not."""
 
-    def __init__(
-        self, loop: SimulatedLoop, slack: FakeSlack, evidence: Evidence, faults: Faults
-    ) -> None:
+    def __init__(self, loop: SimulatedLoop, chat: Chat, evidence: Evidence, faults: Faults) -> None:
         self._loop = loop
-        self._slack = slack
+        self._chat = chat
         self._evidence = evidence
         self._faults = faults
         self._outdated_since: dict[str, float] = {}
-        """Since when a message has shown less than is known of its ask, by its timestamp."""
+        """Since when a message has shown less than is known of its ask, by its id."""
 
     async def run(self) -> None:
         while True:
@@ -37,16 +33,14 @@ class Watch:
 
     def _look(self) -> None:
         now, evidence, known = self._loop.time(), self._evidence, self._evidence.known_revisions()
-        for message in self._slack.messages(CHANNEL):
-            if (ask_id := shown_ask(message)) is None:
-                continue
-            shown = [d.revision for _, d in controls_of(message) if d.verb in DECIDING]
+        for message in self._chat.messages():
+            ask_id, shown = message.ask_id, [each.revision for each in message.deciding]
             if not shown or (ask_id not in evidence.ended and max(shown) >= known.get(ask_id, 0)):
-                self._outdated_since.pop(message.ts, None)
+                self._outdated_since.pop(message.id, None)
                 continue
-            since = self._outdated_since.setdefault(message.ts, now)
+            since = self._outdated_since.setdefault(message.id, now)
             if now - max(since, self._faults.quiet_since) > SOON:
-                del self._outdated_since[message.ts]
+                del self._outdated_since[message.id]
                 what = "its end" if ask_id in evidence.ended else f"revision {known[ask_id]}"
                 evidence.broken.append(
                     f"SHOWN: a message has shown revision {max(shown)} of {evidence.keys.get(ask_id)} "

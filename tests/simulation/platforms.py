@@ -1,0 +1,29 @@
+"""The chats of which a seed has one, each in the ways in which it and the service can be connected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from tests.simulation.chat import Chat
+from tests.simulation.slack_chat import SlackChat
+
+FRONTS: Final[Mapping[str, Callable[[str], Chat]]] = {
+    "Slack by HTTP": partial(SlackChat, by_http=True),
+    "Slack by Socket Mode": partial(SlackChat, by_http=False),
+}
+"""The makers of chats, by how each is connected."""
+SURFACES: Final = ("slack",)
+"""The surfaces that the service needs for them."""
+
+
+def front_of(seed: int) -> str:
+    """Return the way in which the chat and the service of a seed are connected: successive seeds take turns."""
+    return [*FRONTS][seed % len(FRONTS)]
+
+
+def chat_of(seed: int) -> Chat:
+    """Return the chat of a seed, which does not serve yet."""
+    front = front_of(seed)
+    return FRONTS[front](front)
