@@ -1,4 +1,4 @@
-"""What each optimisation saves: the CPU time of a click with it and without it, in pairs of short rounds.
+"""The savings of each optimisation: the CPU time of a click with it and without it, in pairs of short rounds.
 
 Run as ``python -m tests.benchmarks.optimisations [PLACE …]``. Two services share a core, one unchanged and
 one without the optimisation, and 32 people click on each in turn. The figure of each optimisation is in the code next

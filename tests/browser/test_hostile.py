@@ -1,4 +1,4 @@
-"""What an agent can do to the page: from its own server on another port (same-site to a browser), or with its link."""
+"""Attacks of an agent on the page: from its own server on another port (same-site to a browser), or with its link."""
 
 from __future__ import annotations
 

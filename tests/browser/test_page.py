@@ -1,4 +1,4 @@
-"""What only a browser can show: scripts, keys, the live page, narrow screens, dark mode."""
+"""Tests that need a browser: scripts, keys, the live page, narrow screens, dark mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a prompt looks like: changes of files, ways to allow for longer, and what opens on demand."""
+"""Prompts in a browser: changes of files, ways to allow for longer, and parts that open on demand."""
 
 from __future__ import annotations
 

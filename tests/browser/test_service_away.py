@@ -1,4 +1,4 @@
-"""What was entered while the service was away stays on the page, and is sent once the service is back."""
+"""Input that was entered while the service was away stays on the page, and is sent once the service is back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service does now and then, whatever people and agents do: on a slow machine, it would run alongside."""
+"""The service's periodic work, which on a slow machine would run alongside whatever is measured."""
 
 from __future__ import annotations
 

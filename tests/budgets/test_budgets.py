@@ -1,4 +1,4 @@
-"""What a click, a submission, an answer, a waiter and a start cost, where it does not depend on the machine."""
+"""The costs of a click, a submission, an answer, a waiter and a start that do not depend on the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody who follows the page about a chat has there."""
+"""A newcomer's set-up, as the page about a chat describes it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What moved in the newest releases of the hosts and frameworks that the documentation names."""
+"""Changes in the newest releases of the hosts and frameworks that the documentation names."""

@@ -1,4 +1,4 @@
-"""What hosts ask people about: each kind as something to do, and how to see whether it was done."""
+"""The kinds of prompts of agents' hosts: a deed for each, and how to see whether it was done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How each host's own tools are called for a deed."""
+"""The calls of each host's own tools for a deed."""
 
 from __future__ import annotations
 

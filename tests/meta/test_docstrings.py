@@ -41,8 +41,7 @@ def test_no_docstring_begins_with_half_a_sentence(folder: str) -> None:
         f"{path.relative_to(ROOT)}:{number} {text.splitlines()[0]}"
         for path in sources(folder)
         for number, text in docstrings(tree(path))
-        # A file of tests may have a heading, such as "What ends a grant".
-        if _RIDDLE.match(text) and not (folder == "tests" and number == 1)
+        if _RIDDLE.match(text)
     ]
     assert riddles == [], (
         "Say what a function returns or does (Return …, Return True if …), when a value is true (True if …), "

@@ -1,4 +1,4 @@
-"""What is raised inside an `except*` comes out in a group: Python 3.11.2 prints a `SystemExit` there as a crash."""
+"""Exceptions raised inside an `except*` come out in a group: Python 3.11.2 prints a `SystemExit` there as a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed beside Answerback may be used with an MIT-licensed program, as each package's metadata says."""
+"""All installed packages may be used with an MIT-licensed program, as each package's metadata says."""
 
 import re
 from importlib.metadata import Distribution, distribution

@@ -1,4 +1,4 @@
-"""What was seen from outside during a simulation. The invariants judge nothing else."""
+"""The evidence of a simulation, as seen from outside. The invariants judge nothing else."""
 
 from __future__ import annotations
 

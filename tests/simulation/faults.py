@@ -1,4 +1,4 @@
-"""What goes wrong in a simulation, by seed and weight: a schedule, which can be shortened, and what carries it out."""
+"""Faults in a simulation, by seed and weight: a schedule, which can be shortened, and the code that carries it out."""
 
 from __future__ import annotations
 

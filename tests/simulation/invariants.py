@@ -1,4 +1,4 @@
-"""What must hold in every simulation, whatever went wrong: judged from outside alone.
+"""The invariants of every simulation, whatever went wrong: judged from outside alone.
 
 Each line begins with the id of the invariant, which `docs/reliability.md` explains.
 """

@@ -1,4 +1,4 @@
-"""What runs SQLite's jobs in a simulation: in one piece each batch, some time after it was submitted."""
+"""The runner of SQLite's jobs in a simulation: each batch in one piece, some time after it was submitted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of permissions, in every simulation: of grants, their use, receipts, and what was erased."""
+"""The invariants of permissions in every simulation: of grants, their use, receipts, and erasure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What unit tests share: SQLite files that are quick to make."""
+"""Fixtures for all unit tests: SQLite files that are quick to make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several people decide about together, and how the service is configured for it."""
+"""Forms that several people decide about together, and the service's configuration for them."""
 
 from __future__ import annotations
 

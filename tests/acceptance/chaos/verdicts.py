@@ -1,4 +1,4 @@
-"""What people who decide together tried with a form, and what its record must then prove."""
+"""Checks of forms that several people decide: each attempt, and the proof that the record must then give."""
 
 from __future__ import annotations
 

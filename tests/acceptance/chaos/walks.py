@@ -1,4 +1,4 @@
-"""What people tried on the forms they answered, and the check that it had the right effect."""
+"""Checks of people's walks through forms: each attempt had the right effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person can see of a message or a modal: its texts and its controls, read from the stored payload."""
+"""The visible part of a message or a modal: its texts and its controls, read from the stored payload."""
 
 from dataclasses import dataclass, field
 

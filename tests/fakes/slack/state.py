@@ -1,4 +1,4 @@
-"""What a person has entered so far in the inputs of a message or a modal.
+"""The input that a person has entered so far in a message or a modal.
 
 Owns `state.values`: the initial values, their replacements, and what the client itself refuses.
 """

@@ -1,4 +1,4 @@
-"""What a person sees in a message or a modal: texts, controls, and whom the texts notify.
+"""The visible part of a message or a modal: texts, controls, and whom the texts notify.
 
 Owns the reading of blocks as Slack's clients lay them out. Nothing here sends anything.
 """

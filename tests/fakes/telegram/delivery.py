@@ -1,4 +1,4 @@
-"""How the fake Telegram delivers updates: kept until they are confirmed, or posted until that succeeds."""
+"""Delivery of updates by the fake Telegram: kept until they are confirmed, or posted until that succeeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a call to the fake Telegram: it fails, is answered oddly, or is not answered for a while."""
+"""Faults of calls to the fake Telegram: a call fails, is answered oddly, or is not answered for a while."""
 
 from __future__ import annotations
 

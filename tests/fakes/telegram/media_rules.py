@@ -1,4 +1,4 @@
-"""What Telegram accepts of photos, documents and albums, and what it makes of them.
+"""Telegram's rules for photos, documents and albums, and the changes that it makes to them.
 
 https://core.telegram.org/bots/api#sendphoto, #senddocument, #sendmediagroup and #sending-files; the numbers are the
 library's.

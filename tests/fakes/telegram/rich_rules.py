@@ -1,4 +1,4 @@
-"""What Telegram accepts of a rich message, as its documentation says: no library that is installed knows them yet.
+"""Telegram's rules for rich messages, from its documentation: no library that is installed knows them yet.
 
 https://core.telegram.org/bots/api#rich-message-formatting-options
 """

@@ -1,4 +1,4 @@
-"""What Telegram accepts of a message: strict HTML, short data, few buttons. Judged by the library's own types, too."""
+"""Telegram's rules for messages: strict HTML, short data, few buttons. Judged by the library's own types, too."""
 
 from __future__ import annotations
 

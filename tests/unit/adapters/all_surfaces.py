@@ -1,4 +1,4 @@
-"""What each surface shows of an ask, as text: for tests of what is alike everywhere."""
+"""The texts that each surface shows of an ask, for tests of properties that all surfaces share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of lists, in which permissions are decided together, need of each chat: its module ``batch_lists``."""
+"""The parts of each chat, its module ``batch_lists``, that tests of lists with joint decisions on permissions need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How urgent an ask is, and the mark of its route: in words on every surface and in every list."""
+"""The urgency of an ask, and the mark of its route: in words on every surface and in every list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each surface shows of each ask in `answerback_testing.message_cases`: every installed surface takes part.
+"""The messages for each ask in `answerback_testing.message_cases`: every installed surface takes part.
 
 The files are in tests/snapshots/test_messages, one for each surface and group of asks. `pytest --snapshot-update`
 rewrites them; read the difference first.

@@ -1,4 +1,4 @@
-"""What an ask is about, in every list and notification: its headline, and the open question if it is another one."""
+"""The subject of an ask in every list and notification: its headline, and the open question if it is another one."""
 
 from __future__ import annotations
 

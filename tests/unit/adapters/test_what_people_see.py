@@ -1,4 +1,4 @@
-"""What people see before they decide is what was sent: on every surface, nothing deceives."""
+"""People see before they decide exactly what was sent: on every surface, nothing deceives."""
 
 from __future__ import annotations
 

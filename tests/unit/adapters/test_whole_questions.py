@@ -1,4 +1,4 @@
-"""What receipts call certainly whole is shown whole in every chat: without a button for more."""
+"""A question that its receipt calls certainly whole is shown whole in every chat: without a button for more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sentences about people and endings are put together, on every surface."""
+"""Sentences about people and endings, on every surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every provider accepts in the schema of a tool's arguments."""
+"""The schemas of a tool's arguments that every provider accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first versions wrote is upgraded, and one that still runs on the same database goes on undisturbed.
+"""Data of the first versions is upgraded, and one that still runs on the same database goes on undisturbed.
 
 `tests/data/first` holds an SQLite file and a PostgreSQL database that the first versions of their schemas wrote, as
 SQL; and each statement, with its values, that the first version for PostgreSQL went on to run there.

@@ -1,4 +1,4 @@
-"""How many calls a platform takes, remembered for a bounded number of chats."""
+"""Limits on the number of calls that a platform takes, remembered for a bounded number of chats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people tick at the same moment, where their clicks arrive at two processes: nothing is lost."""
+"""Choices that people tick at the same moment, with clicks that arrive at two processes: nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person can read in a rendered message, with the escapes removed as Discord's client does."""
+"""The text that a person can read in a rendered message, with the escapes removed as Discord's client does."""
 
 from __future__ import annotations
 

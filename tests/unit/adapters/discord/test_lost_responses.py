@@ -1,4 +1,4 @@
-"""What a person reads if the response to their click is lost, or if the message that it updates has been deleted."""
+"""Notes to a person whose click got no response, or updates a message that has been deleted."""
 
 from __future__ import annotations
 

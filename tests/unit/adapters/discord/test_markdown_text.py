@@ -1,4 +1,4 @@
-"""What an agent or a person writes is shown literally: no part of it becomes markup on Discord."""
+"""Text from agents and people is shown literally: no part of it becomes markup on Discord."""
 
 from __future__ import annotations
 

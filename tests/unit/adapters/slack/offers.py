@@ -1,4 +1,4 @@
-"""What the controls of a message in Slack offer, by their ids."""
+"""The choices that the controls of a message in Slack offer, by their ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an ask sends to Slack, and whether Slack would accept it, for the tests at the edges of Slack's limits."""
+"""The messages of an ask in Slack, and whether Slack would accept them, for tests at the edges of Slack's limits."""
 
 from __future__ import annotations
 

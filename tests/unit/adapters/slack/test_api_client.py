@@ -1,4 +1,4 @@
-"""What calls of Slack's Web API send, and that none of it leaks."""
+"""The contents of calls to Slack's Web API, none of which leak."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to messages and channels while no events arrived is found after the start, in few reads."""
+"""Changes to messages and channels while no events arrived are found after the start, in few reads."""
 
 from __future__ import annotations
 

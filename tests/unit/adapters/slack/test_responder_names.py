@@ -1,4 +1,4 @@
-"""How Slack's messages name responders: by names that notify nobody, or by mentions if the route asks for them."""
+"""Names of responders in Slack's messages: names that notify nobody, or mentions if the route asks for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the buttons of a message in Telegram offer, by their labels."""
+"""The choices that the buttons of a message in Telegram offer, by their labels."""
 
 from __future__ import annotations
 

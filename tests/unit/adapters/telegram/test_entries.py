@@ -1,4 +1,4 @@
-"""What is typed where a message asked for it, and in a supergroup whose replies have threads of their own."""
+"""Text that people type where a message asked for it, and in a supergroup whose replies have threads of their own."""
 
 from __future__ import annotations
 

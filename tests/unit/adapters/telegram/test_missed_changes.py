@@ -1,4 +1,4 @@
-"""What happened to chats while the service was down, of which Telegram tells nothing afterwards."""
+"""Changes to chats while the service was down, of which Telegram tells nothing afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told beside an ask, in chats where Telegram limits, refuses or no longer allows what tells them."""
+"""Notes to people beside an ask, in chats where Telegram limits, refuses or no longer allows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Telegram does to messages, chats and calls, and what becomes of the asks."""
+"""Telegram's changes to messages, chats and calls, and their effects on asks."""
 
 from __future__ import annotations
 

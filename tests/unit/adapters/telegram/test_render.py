@@ -1,4 +1,4 @@
-"""What a message says: a context has every character and no mark that Telegram refuses, and a long review has pages."""
+"""Rendered messages: a context has every character and no mark that Telegram refuses, and a long review has pages."""
 
 from __future__ import annotations
 

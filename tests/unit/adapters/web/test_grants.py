@@ -1,4 +1,4 @@
-"""What is allowed again on the page: its form without JavaScript, and the list in the inbox."""
+"""Grants on the page: the form without JavaScript, and the list in the inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What remains of ended asks: their rows in the history, their pages, and their records."""
+"""Ended asks: their rows in the history, their pages, and their records."""
 
 from __future__ import annotations
 

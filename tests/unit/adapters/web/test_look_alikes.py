@@ -1,4 +1,4 @@
-"""What looks alike on a page and is not the same; and what a page must not leave out or say twice."""
+"""Look-alikes on a page, which are told apart; and texts that a page must not leave out or say twice."""
 
 from __future__ import annotations
 

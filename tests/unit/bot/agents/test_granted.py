@@ -1,4 +1,4 @@
-"""What carries a host's prompt takes an Allow from a person's grant, and from nothing else that is no person's."""
+"""Carriers of a host's prompts take an Allow from a person's grant, and from nothing else that is no person's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was approved is what may run, once, and nothing else: each way around an approval is refused, with evidence."""
+"""Only the approved call may run, once, and nothing else: each way around an approval is refused, with evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends grants: their maker's rights, the clock, erasure and the operator."""
+"""The ends of grants: by their maker's rights, the clock, erasure and the operator."""
 
 from __future__ import annotations
 

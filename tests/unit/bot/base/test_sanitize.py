@@ -1,4 +1,4 @@
-"""What people could not see is made visible: every invisible character, by Unicode's data, and long runs of blanks."""
+"""Invisible text is made visible: every invisible character, by Unicode's data, and long runs of blanks."""
 
 from __future__ import annotations
 

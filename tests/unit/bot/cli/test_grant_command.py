@@ -1,4 +1,4 @@
-"""What is allowed again: given in the terminal, listed and revoked by the command."""
+"""Grants in the terminal: given there, listed and revoked by the command."""
 
 from __future__ import annotations
 

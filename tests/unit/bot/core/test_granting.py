@@ -1,4 +1,4 @@
-"""What a grant never does."""
+"""Things that a grant never does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a grant covers: a table of tries to get something else through, and properties over all calls."""
+"""The coverage of a grant: a table of tries to get something else through, and properties over all calls."""
 
 from __future__ import annotations
 

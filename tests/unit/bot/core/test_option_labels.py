@@ -1,4 +1,4 @@
-"""What is alike is told apart: options among themselves and from our own controls, and an approval's by their kind."""
+"""Labels that look alike are told apart: from one another, from our own controls, and an approval's by their kind."""
 
 from __future__ import annotations
 

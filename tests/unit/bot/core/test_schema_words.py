@@ -1,4 +1,4 @@
-"""What a person who answers by JSON reads: the shape to start from, and what is wrong in words."""
+"""The texts for a person who answers by JSON: the shape to start from, and what is wrong in words."""
 
 from __future__ import annotations
 

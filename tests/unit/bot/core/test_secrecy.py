@@ -1,4 +1,4 @@
-"""What nobody confirmed is nobody's answer, however the ask ended."""
+"""An answer that nobody confirmed is nobody's answer, however the ask ended."""
 
 from __future__ import annotations
 

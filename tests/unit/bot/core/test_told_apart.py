@@ -1,4 +1,4 @@
-"""What looks alike: the choices of a schema with one title, and options whose numbers people type."""
+"""Look-alikes: the choices of a schema with one title, and options whose numbers people type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be tried again, until when, and what a model then reads."""
+"""Calls that can be tried again, until when, and the text that a model then reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people see of an ask: the prompt, the review and the result, with every kind of answer as text."""
+"""The view of an ask: the prompt, the review and the result, with every kind of answer as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the dialects of all hosts have in common, and that every walk through a form of any dialect has a result."""
+"""Properties that the dialects of all hosts share, and a result for every walk through a form of any dialect."""
 
 from __future__ import annotations
 

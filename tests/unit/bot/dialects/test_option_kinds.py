@@ -1,4 +1,4 @@
-"""What each option of a permission prompt does, for every host, in the order in which people see them."""
+"""The effect of each option of a permission prompt, for every host, in the order in which people see them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback mcp` does when the service goes, comes back, or is another program."""
+"""`answerback mcp` while the service goes, comes back, or is another program."""
 
 from __future__ import annotations
 

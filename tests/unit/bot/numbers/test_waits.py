@@ -1,4 +1,4 @@
-"""How long agents waited, as it is counted."""
+"""Agents' waits, as they are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an ID token must say to be believed, and every way to forge one."""
+"""ID tokens: the claims that a valid one must have, and every way to forge one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is offered is carried out; everything else is answered with what there is."""
+"""Commands that are offered are carried out; everything else is answered with a list of them."""
 
 from __future__ import annotations
 

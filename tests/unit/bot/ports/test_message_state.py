@@ -1,4 +1,4 @@
-"""What is stored about an ask's live message."""
+"""The stored state of an ask's live message."""
 
 from __future__ import annotations
 

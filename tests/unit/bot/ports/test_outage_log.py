@@ -1,4 +1,4 @@
-"""How an outage is logged, however many retries fail."""
+"""The log of an outage, however many retries fail."""
 
 from __future__ import annotations
 

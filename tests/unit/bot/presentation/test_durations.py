@@ -1,4 +1,4 @@
-"""How long something took, in words."""
+"""Durations in words."""
 
 from __future__ import annotations
 

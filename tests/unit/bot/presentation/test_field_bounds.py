@@ -1,4 +1,4 @@
-"""What people are told of the bounds of a field."""
+"""The bounds of a field, as people are told them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was entered in a form as an action, or as problems: typed choices, notes, pages, and texts that are left out."""
+"""Input in a form as an action, or as problems: typed choices, notes, pages, and texts that are left out."""
 
 from __future__ import annotations
 

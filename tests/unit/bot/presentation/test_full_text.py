@@ -1,4 +1,4 @@
-"""What can be read in full in each state of an ask."""
+"""The parts that can be read in full in each state of an ask."""
 
 from __future__ import annotations
 

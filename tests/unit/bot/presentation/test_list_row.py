@@ -1,4 +1,4 @@
-"""What a list says of an ask beside its headline."""
+"""The details of an ask in a list, beside its headline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service imports to start, and what it imports when that is first used, off the event loop."""
+"""The imports of a service's start, and those that wait for their first use, off the event loop."""
 
 from __future__ import annotations
 

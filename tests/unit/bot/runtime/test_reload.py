@@ -1,4 +1,4 @@
-"""What a running service reloads from a changed configuration, and what it reports as needing a restart."""
+"""Reloads of a changed configuration: the keys that a running service takes, and those that it says need a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens after a receipt was made: the stored ask still is what was signed, whoever signs what follows."""
+"""Changes after a receipt was made: the stored ask still is what was signed, whoever signs what follows."""
 
 from __future__ import annotations
 

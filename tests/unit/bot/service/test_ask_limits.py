@@ -1,4 +1,4 @@
-"""What an agent may ask: the configuration's limits, how a refusal is told, and how callers wait."""
+"""Limits on agents' asks: the configuration's limits, how a refusal is told, and how callers wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked in a direct message is answered by its person alone, whoever else is listed."""
+"""Asks in a direct message are answered by its person alone, whoever else is listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows when an ask is handed over: who is told, where it moves, and what becomes of its deadlines."""
+"""The effects of handing an ask over: on who is told, where it is shown, and its deadlines."""
 
 from __future__ import annotations
 

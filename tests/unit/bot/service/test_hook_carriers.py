@@ -1,4 +1,4 @@
-"""What a host is told comes from a person, in the very ask that the hook put for the call, and from nothing else."""
+"""Hosts are told only what a person decided, in the very ask that the hook put for the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What receipts say is true: whose agent asked, where and how much people were shown, and what a grant allowed."""
+"""Receipts tell the truth: whose agent asked, where and how much people were shown, and what a grant allowed."""
 
 from __future__ import annotations
 

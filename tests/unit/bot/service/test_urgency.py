@@ -1,4 +1,4 @@
-"""How urgent an ask is: as its call and its route say. It decides nothing but the order in lists."""
+"""The urgency of an ask, as its call and its route say. It decides nothing but the order in lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a process takes up the links that another one has stored."""
+"""Links that another process has stored, as a process takes them up."""
 
 from __future__ import annotations
 

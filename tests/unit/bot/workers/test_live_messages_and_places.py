@@ -1,4 +1,4 @@
-"""What surfaces report about live messages and places: asks are shown again or failed as appropriate."""
+"""Reports from surfaces about live messages and places: asks are shown again or failed as appropriate."""
 
 from __future__ import annotations
 

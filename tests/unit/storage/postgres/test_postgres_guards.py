@@ -1,4 +1,4 @@
-"""What changes between the statement that reads asks and the one that stores them: nothing wrong is stored."""
+"""Changes between the statement that reads asks and the one that stores them: nothing wrong is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How PostgreSQL answers what a running service asks again and again."""
+"""PostgreSQL's plans for the statements that a running service repeats."""
 
 from __future__ import annotations
 

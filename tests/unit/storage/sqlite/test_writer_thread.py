@@ -1,4 +1,4 @@
-"""How jobs reach the writer thread: jobs that the loop adds together run together, and none waits for more."""
+"""The way of jobs to the writer thread: jobs that the loop adds together run together, and none waits for more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a commit writes to the SQLite file: the pages of what has changed, and no index of what has not."""
+"""The pages that a commit writes to the SQLite file: those of what has changed, and no index of what has not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How Imagined is named, and recognised."""
+"""The name of Imagined, and the ways to recognise it."""
 
 from __future__ import annotations
 

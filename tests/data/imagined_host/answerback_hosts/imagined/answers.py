@@ -1,4 +1,4 @@
-"""What Imagined's hook is answered. Pure."""
+"""The answers for Imagined's hook. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `answerback connect` writes for Imagined."""
+"""The configuration that `answerback connect` writes for Imagined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent says of a tool call in several messages is shown as their sum, once."""
+"""An agent's description of a tool call in several messages is shown as their sum, once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bridges read is somebody else's: odd messages concern themselves alone, and no line is buffered for ever."""
+"""Bridges read others' streams: odd messages concern themselves alone, and no line is buffered for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bridge tells a model besides the answer to its host: words that the answer has no place for."""
+"""Messages from a bridge to a model beside the answer to its host, for words that the answer has no place for."""
 
 from __future__ import annotations
 

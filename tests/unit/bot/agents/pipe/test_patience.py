@@ -1,4 +1,4 @@
-"""How long a prompt waits for a service that is away when it comes."""
+"""The time for which a prompt waits for a service that is away when it comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read before they allow the use of a tool: every argument in full, and no markup taken from it."""
+"""The text that people read before they allow a tool: every argument in full, and no markup taken from it."""
 
 from __future__ import annotations
 

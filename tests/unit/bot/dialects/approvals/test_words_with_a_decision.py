@@ -1,4 +1,4 @@
-"""What a person says with the decision of an approval: who is asked for it, and where the host has a place for it."""
+"""Messages with the decision of an approval: who is asked for one, and where the host has a place for it."""
 
 from __future__ import annotations
 
