@@ -1,4 +1,4 @@
-"""What a simulation needs of a chat: its fake, what people see and use there, and what goes wrong in it.
+"""The parts of a chat that a simulation uses: its fake, what people see and use there, and what goes wrong in it.
 
 People, the watch, faults and invariants know no platform. They know only this protocol.
 """
