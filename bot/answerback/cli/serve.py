@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from answerback_agents.cli.options import Config
-from answerback_base.interpreter_tuning import gc_paused
+from answerback_base.interpreter_tuning import gc_paused, share_one_heap
 
 
 def command(
@@ -23,6 +23,7 @@ def command(
 
     The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
     """
+    share_one_heap()
     with gc_paused():
         from answerback.cli import serving
 
