@@ -106,7 +106,9 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, changed.set)
+    preparing = asyncio.create_task(asyncio.to_thread(prepare_first_calls))
     async with app.run_service(settings) as running:
+        await preparing
         print_result(f"listening on {running.api_url}")
         if settings.server.host in EVERY_ADDRESS:
             print_result("and on every other address of this machine")
@@ -121,7 +123,6 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
         following = [
             asyncio.create_task(_reload_on_sighup(changed, config, running.reloader)),
             asyncio.create_task(_reload_agents(watcher, config, running.reloader)),
-            asyncio.create_task(asyncio.to_thread(prepare_first_calls)),
         ]
         await stop.wait()
         for task in following:

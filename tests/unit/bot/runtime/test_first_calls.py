@@ -1,4 +1,4 @@
-"""The first calls of a process are like the others: what they need is built once the service is ready."""
+"""The first calls of a process are like the others: what they need is built while the service starts."""
 
 from __future__ import annotations
 
