@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import (
@@ -185,3 +186,10 @@ async def start_replicas(
         await message_sync.sweep(SWEEP)
         harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
     return combine_replicas(harnesses)
+
+
+def cancel_tasks(*names: str) -> None:
+    """End the tasks of these names wherever they are, as if their process were killed."""
+    for task in asyncio.all_tasks():
+        if task.get_name() in names:
+            task.cancel()

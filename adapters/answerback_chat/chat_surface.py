@@ -35,6 +35,7 @@ from answerback_chat.delays import Delays
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import LiveMessages, Save
 from answerback_chat.missed_changes import Messages, MissedChangeFinder
+from answerback_chat.pending_deliveries import PendingDeliveries
 
 logger = logging.getLogger(__name__)
 
@@ -88,6 +89,7 @@ class ChatSurface(
         leadership: in the work that only one of the processes with the same store does.
         responders: who may act if an ask names nobody.
         missed: reads what people typed during a gap; None: the platform itself keeps that.
+        pending: what came with files; alone, the process that leads decides it.
     """
 
     live = True
@@ -108,11 +110,14 @@ class ChatSurface(
         responders: tuple[str, ...],
         delays: Delays,
         missed: MissedMessageReader[Any] | None = None,
+        *,
+        pending: PendingDeliveries,
     ) -> None:
         self._asks = asks
         self._posting = posting
         self._groups = groups
         self._missed = missed
+        self._pending = pending
         self._changes = MissedChangeFinder(
             self.name, asks, messages, self._is_responsible, delays.settling
         )
@@ -144,6 +149,7 @@ class ChatSurface(
         if self._missed is not None:
             await self._missed.stop()
         await self._changes.stop()
+        await self._pending.stop()
         await self._background.stop(STOP_TIMEOUT)
         if self._source is not None:
             await self._source.stop()
@@ -195,12 +201,15 @@ class ChatSurface(
         if self._source is not None:
             await self._source.start()
         self._changes.start_looking()
+        self._resume_pending()
 
     async def _stand_by(self) -> None:
         """Leave that to another process."""
         if self._source is not None:
             await self._source.stop()
         await self._changes.stop()
+        if self._pending.is_alone:
+            await self._pending.stop()
 
     def _is_responsible(self) -> bool:
         """Return True if this process looks for what happened to messages; of those that share a store, one does."""
@@ -216,6 +225,17 @@ class ChatSurface(
             self._missed.start_catching_up()
         self._changes.start_looking()
         self._background.spawn("show", self._show_outdated())
+        self._resume_pending()
+
+    def _resume_pending(self) -> None:
+        """Decide what a process that has died had acknowledged, once the bot's identity is known."""
+        decides = self._leadership.is_held or not self._pending.is_alone
+        if decides and self._identity.bot_user is not None:
+            self._pending.resume(self._take_pending)
+
+    @abstractmethod
+    def _take_pending(self, key: str, payload: JsonValue) -> None:
+        """Begin to decide a delivery that is kept, as if it had just been acknowledged."""
 
     async def _show_outdated(self) -> None:
         """Show what could not be shown until now: the platform can be reached again."""

@@ -29,5 +29,10 @@ class Delays:
     files: float = 60.0
     """Seconds that the files which a person sends with a message may take to be read."""
 
+    @property
+    def pending_files(self) -> float:
+        """Seconds after which another process takes over what was acknowledged and came with files."""
+        return 3 * self.files
+
 
 DELAYS: Final = Delays()

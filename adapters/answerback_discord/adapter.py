@@ -11,6 +11,7 @@ from functools import partial
 from typing import Final
 
 from aiohttp import web
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import StoreError
@@ -24,6 +25,7 @@ from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.delays import DELAYS, Delays
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_chat.sent_files import FileTaker
 from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
@@ -47,7 +49,6 @@ from answerback_discord.parse import (
     can_be_answered,
     is_id,
     snowflake_time,
-    uploads_of,
 )
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.pictures import Pictures
@@ -104,8 +105,10 @@ class DiscordSurface(ChatSurface):
         self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._events = EventHandler(asks, calls, identity, now)
         taker = FileTaker(asks.people_files, labels, self.platform, delays.files)
+        is_alone = host.shared is None or not public_key
+        pending = PendingDeliveries(asks, SURFACE, now, delays.pending_files, is_alone=is_alone)
         self._modals_with_files = ModalsWithFiles(
-            asks, calls, taker, handler, fence, self._show_again
+            asks, calls, taker, pending, handler, fence, self._show_again
         )
         self._message_listener = TypedMessageListener(
             asks, labels, background, leadership.fence, calls, channels, identity, taker=taker
@@ -131,6 +134,7 @@ class DiscordSurface(ChatSurface):
             settings.responders,
             delays,
             create_missed_message_reader(asks, calls, self._message_listener),
+            pending=pending,
         )
         if public_key:
             receive, finish = self._interactions.receive, self._finish_http_response
@@ -183,20 +187,24 @@ class DiscordSurface(ChatSurface):
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
 
-    def _acknowledge_files(self, body: Json) -> InteractionResponse | None:
+    async def _acknowledge_files(self, body: Json) -> InteractionResponse | None:
         """Begin to handle a modal that comes by HTTP with files; None if it has none."""
-        if not (uploads_of(body) and can_be_answered(body)):
-            return None
-        self._background.spawn("modal", self._modals_with_files.handle(body))
-        return ACKNOWLEDGEMENT
+        reply = await self._modals_with_files.keep(body)
+        if reply is ACKNOWLEDGEMENT:
+            self._background.spawn("modal", self._modals_with_files.handle(body))
+        return reply
+
+    def _take_pending(self, key: str, payload: JsonValue) -> None:
+        self._background.spawn("modal", self._modals_with_files.handle(object_of(payload)))
 
     async def _answer_gateway(self, body: Json) -> None:
         if not can_be_answered(body):
             return
-        if uploads_of(body):
+        if (reply := await self._modals_with_files.keep(body)) is not None:
             name, token = str(body.get("id")), str(body.get("token"))
-            done = await self.calls.respond_to_interaction(name, token, ACKNOWLEDGEMENT.callback)
-            await self._modals_with_files.handle(body, tell=done.accepted is not False)
+            done = await self.calls.respond_to_interaction(name, token, reply.callback)
+            if reply is ACKNOWLEDGEMENT:
+                await self._modals_with_files.handle(body, tell=done.accepted is not False)
             return
         reply = await self._interactions.receive(body)
         await self._respond(body, reply, self._track(body, reply))

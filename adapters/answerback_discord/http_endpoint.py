@@ -48,7 +48,7 @@ class HttpEndpoint:
         public_key: str,
         receive: Callable[[Json], Awaitable[InteractionResponse]],
         finish: Callable[[Json, InteractionResponse], Json | None],
-        acknowledge: Callable[[Json], InteractionResponse | None] = lambda _body: None,
+        acknowledge: Callable[[Json], Awaitable[InteractionResponse | None]],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = VerifyKey(bytes.fromhex(public_key))
@@ -74,7 +74,7 @@ class HttpEndpoint:
             return _json({"type": int(InteractionResponseType.PONG)})
         reply = None
         if body.get("type") == InteractionType.MODAL_SUBMIT:
-            reply = self._acknowledge(body)
+            reply = await self._acknowledge(body)
         callback = self._finish(body, reply or await self._receive(body))
         return web.Response(status=202) if callback is None else _json(callback)
 

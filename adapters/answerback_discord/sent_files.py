@@ -1,7 +1,7 @@
 """Read the files that people send on Discord, with what they write and in modals.
 
-A modal with files is acknowledged before they are read, which takes longer than Discord waits for a response. What
-follows is a note that only the person sees, or nothing if the message shows what was answered.
+A modal with files is stored and acknowledged before they are read, which takes longer than Discord waits for a
+response. What follows is a note that only the person sees, or nothing if the message shows what was answered.
 https://docs.discord.com/developers/interactions/receiving-and-responding
 """
 
@@ -23,6 +23,7 @@ from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Asks, Rejected
 from answerback_chat.control_codec import object_of
 from answerback_chat.interactions import Interactions
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_chat.sent_files import FileTaker, SentFile
 from answerback_discord import limits, parse
 from answerback_discord.api_client import API_URL, DiscordApi
@@ -76,7 +77,7 @@ def _modal_in(payload: Mapping[str, Any]) -> Interaction | None:
 
 @dataclass(eq=False)
 class ModalsWithFiles:
-    """Handles modals that come with files.
+    """Handles modals that come with files. One that is acknowledged is decided, although its process dies.
 
     Args:
         show_again: brings the message of an ask up to date, of which a person has seen an older state.
@@ -85,6 +86,7 @@ class ModalsWithFiles:
     asks: Asks
     calls: DiscordApi
     taker: FileTaker
+    pending: PendingDeliveries
     handler: InteractionHandler
     fence: Callable[[], Fence | None]
     show_again: Callable[[Ask], Awaitable[None]]
@@ -96,18 +98,33 @@ class ModalsWithFiles:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """Those of modals, by their ids: one that arrives twice is read once."""
 
+    async def keep(self, body: Json) -> InteractionResponse | None:
+        """Store a modal that comes with files, and return its acknowledgement, after which it is to be handled.
+
+        Returns None for all other interactions, and another response if the modal cannot be stored.
+        """
+        modal = parse.parse_interaction(body) if parse.uploads_of(body) else None
+        if modal is None:
+            return None
+        try:
+            await self.pending.change(_key(modal), lambda _: body)
+        except StoreError as error:
+            return await self._respond_unsaved(error, modal)
+        return ACKNOWLEDGEMENT
+
     async def handle(self, body: Json, *, tell: bool = True) -> None:
-        """Handle a modal that was acknowledged.
+        """Handle a modal that was stored and acknowledged.
 
         Args:
             tell: False if the acknowledgement was refused, so that nobody would see a note.
         """
-        modal = parse.parse_interaction(body)
-        if modal is None:
-            reply = await self.handler.respond_to_unknown(body)
-        else:
-            async with self._locks.setdefault(modal.delivery, asyncio.Lock()):
-                reply = await self._respond(modal)
+        if (modal := parse.parse_interaction(body)) is not None:
+            work = partial(self._handle, modal, body, tell=tell)
+            await self.pending.decide(_key(modal), work)
+
+    async def _handle(self, modal: Interaction, body: Json, *, tell: bool) -> None:
+        async with self._locks.setdefault(modal.delivery, asyncio.Lock()):
+            reply = await self._respond(modal)
         if reply.outdated is not None:
             await self.show_again(reply.outdated)
         if tell:
@@ -130,9 +147,12 @@ class ModalsWithFiles:
             finally:
                 await self.taker.drop(files)
         except StoreError as error:
-            extra = {"action": "modal_unsaved", "ask_id": control.ask_id}
-            logger.warning("A modal with files could not be saved: %s", error, extra=extra)
-            return await self.handler.respond_to_failure(error, modal)
+            return await self._respond_unsaved(error, modal)
+
+    async def _respond_unsaved(self, error: StoreError, modal: Interaction) -> InteractionResponse:
+        extra = {"action": "modal_unsaved", "ask_id": modal.control.ask_id}
+        logger.warning("A modal with files could not be saved: %s", error, extra=extra)
+        return await self.handler.respond_to_failure(error, modal)
 
     async def _tell(self, body: Json, reply: InteractionResponse) -> None:
         message = reply.note
@@ -142,3 +162,7 @@ class ModalsWithFiles:
             await self.calls.delete_response(body)
         else:
             await self.calls.send_followup(body, message)
+
+
+def _key(modal: Interaction) -> str:
+    return f"{modal.control.ask_id}:{modal.id}"

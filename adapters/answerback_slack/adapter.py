@@ -15,11 +15,12 @@ from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
-from answerback_chat.control_codec import text_of
+from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.delays import Delays
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_chat.sent_files import FileTaker
 from answerback_slack import ids
@@ -35,8 +36,7 @@ from answerback_slack.inbox import HomeTabs
 from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.live_message_lookup import SlackMessages
 from answerback_slack.manifest import EVENTS_PATH, READ_SCOPE
-from answerback_slack.parse import BotIdentity, Click, Submission
-from answerback_slack.pending_submissions import PendingSubmissions
+from answerback_slack.parse import BotIdentity, Click, Submission, parse_interaction
 from answerback_slack.pictures import Pictures
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.plugin import SlackSettings, reveal
@@ -49,8 +49,6 @@ from answerback_slack.typed_messages import TypedMessageListener, typed_message_
 
 LEASE: Final = "slack changes"
 _MAX_TASKS: Final = 2_000
-_LEASES: Final = 3
-"""The number of times for reading files after which another process takes over a modal that was submitted with some."""
 _DELAYS: Final = Delays(groups=1.5)
 """Slack waits 3 s for the acknowledgement of an action."""
 
@@ -83,12 +81,10 @@ class SlackSurface(ChatSurface):
         self._events = EventHandler(
             asks, groups, self._homes, self._sessions, identity, self._report_outage, now
         )
-        pending = PendingSubmissions(
-            asks, now, _LEASES * delays.files, is_alone=host.shared is None
+        pending = PendingDeliveries(
+            asks, self.name, now, delays.pending_files, is_alone=host.shared is None
         )
-        self._submitted = SubmittedFiles(
-            asks, notes, later, labels, identity, files, taker, pending, now
-        )
+        self._submitted = SubmittedFiles(asks, notes, later, labels, files, taker, pending, now)
         super().__init__(
             asks,
             Posting(
@@ -108,6 +104,7 @@ class SlackSurface(ChatSurface):
             settings.responders,
             delays,
             create_missed_message_reader(asks, calls, self._listener),
+            pending=pending,
         )
         platform = InteractionHandler(
             asks,
@@ -142,7 +139,6 @@ class SlackSurface(ChatSurface):
 
     async def start(self) -> None:
         await self._start_identifying().wait()
-        self._background.spawn("files", self._submitted.resume(self._platform.respond_to_acted))
         if self._source is not None:
             await self._source.start()
         await self._leadership.start()
@@ -212,6 +208,11 @@ class SlackSurface(ChatSurface):
             return
         await self._listener.handle_message(message)
         await self._missed.record_handled(message.at)
+
+    def _take_pending(self, key: str, payload: JsonValue) -> None:
+        used = parse_interaction(object_of(payload), self._identity)
+        if isinstance(used, Submission):
+            self._submitted.take(key, used, self._platform.respond_to_acted)
 
     async def _lead(self) -> None:
         self._changes.start_looking()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from answerback.core.intents import Intent, WithFiles
@@ -13,12 +13,12 @@ from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation import text_fitting, wording
 from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_chat.retry import retry
 from answerback_chat.sent_files import FileTaker
 from answerback_slack import blocks as kit
 from answerback_slack import limits, modals, private_notes
-from answerback_slack.parse import BotIdentity, Submission, parse_interaction
-from answerback_slack.pending_submissions import PendingSubmissions
+from answerback_slack.parse import Submission
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.sent_files import SentFiles
 
@@ -34,10 +34,9 @@ class SubmittedFiles:
     notes: PrivateNotes
     later: BackgroundTasks
     labels: Labels
-    identity: BotIdentity
     files: SentFiles
     taker: FileTaker
-    pending: PendingSubmissions
+    pending: PendingDeliveries
     now: Callable[[], float]
 
     async def take_later(
@@ -48,18 +47,16 @@ class SubmittedFiles:
         Raises:
             StoreError: it is not kept, so it must not be acknowledged.
         """
-        await self.pending.keep(used)
-        self.later.spawn("files", self._take(used, on_acted))
+        key = f"{used.control.ask_id}:{used.trigger_id}"
+        await self.pending.change(key, lambda _: {**used.body})
+        self.take(key, used, on_acted)
 
-    async def resume(self, on_acted: Callable[[Acted, Submission], Awaitable[object]]) -> None:
-        """Take the submissions of processes that have died."""
-        pending = self.pending
-        while (seconds := await retry(pending.seconds_until_orphaned, tries=_TRIES)) is not None:
-            await asyncio.sleep(seconds)
-            for payload in await retry(pending.take_over, tries=_TRIES):
-                used = parse_interaction(payload, self.identity)
-                if isinstance(used, Submission):
-                    self.later.spawn("files", self._take(used, on_acted))
+    def take(
+        self, key: str, used: Submission, on_acted: Callable[[Acted, Submission], Awaitable[object]]
+    ) -> None:
+        """Take a submission that is kept."""
+        work = partial(self._take, used, on_acted)
+        self.later.spawn("files", self.pending.decide(key, work))
 
     async def _take(
         self, used: Submission, on_acted: Callable[[Acted, Submission], Awaitable[object]]
@@ -69,7 +66,6 @@ class SubmittedFiles:
             await on_acted(result, used)
         else:
             await self._tell(result, used)
-        await retry(lambda: self.pending.drop(used))
 
     async def _apply(self, used: Submission) -> Acted | Rejected:
         control = used.control

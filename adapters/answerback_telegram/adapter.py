@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from aiohttp import web
+from pydantic import JsonValue
 
 from answerback.core.ask import Destination
 from answerback.core.errors import PlatformError, StoreError
@@ -24,6 +25,7 @@ from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.delays import DELAYS, Delays
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_chat.sent_files import FileTaker
 from answerback_chat.typed_entries import Effect
@@ -112,8 +114,12 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         self._typed_entries = EntriesWithFiles(
             asks, calls, taker, handler, self._interactions, fence
         )
+        is_alone = host.shared is None or not webhook_secret
+        pending = PendingDeliveries(
+            asks, SURFACE, host.now, delays.pending_files, is_alone=is_alone
+        )
         self._file_messages = FileMessages(
-            asks,
+            pending,
             background,
             self._parse_typed,
             self._handle_typed,
@@ -134,6 +140,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             background,
             settings.responders,
             delays,
+            pending=pending,
         )
         if webhook_secret:
             endpoint = HttpEndpoint(webhook_secret, self._handle_update)
@@ -339,13 +346,8 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             "commands", retry(lambda: self.calls.call("setMyCommands", commands))
         )
 
-    def _reconnected(self) -> None:
-        super()._reconnected()
-        self._background.spawn("resume", self._file_messages.resume())
-
-    async def _lead(self) -> None:
-        await super()._lead()
-        self._background.spawn("resume", self._file_messages.resume())
+    def _take_pending(self, key: str, payload: JsonValue) -> None:
+        self._file_messages.resume(key, payload)
 
 
 async def build(

@@ -16,15 +16,13 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from answerback.core.errors import LeaseLostError
-from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import object_of
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import MAX_REMEMBERED
 from answerback_telegram.parse import TypedMessage, message_id
 
-STORED: Final = "telegram:file messages"
-"""The key of the draft with what is not handled yet: the updates, by what they count as and by their messages."""
 _TRIES: Final = 8
 """Times that a message is tried to be handled: Telegram does not send it again."""
 
@@ -40,7 +38,7 @@ class FileMessages:
         quiet: the seconds without a further part after which an album is whole.
     """
 
-    asks: Asks
+    pending: PendingDeliveries
     background: BackgroundTasks
     parse: Callable[[Mapping[str, Any]], TypedMessage | None]
     handle: Callable[[TypedMessage], Awaitable[None]]
@@ -63,54 +61,61 @@ class FileMessages:
             if typed.id not in album:
                 self.too_late(typed)
             return
-        key, count = typed.delivery, 0
-
-        def with_part(draft: JsonValue) -> JsonValue:
-            nonlocal key, count
-            waiting = object_of(draft)
-            parts = object_of(waiting.get(key))
-            part = dict(update)
-            if typed.is_edit and typed.id in parts and key not in self._handling:
-                part = {"message": update["edited_message"]}  # before it was read
-            elif typed.is_edit:
-                key = f"{typed.delivery}:{typed.at}"
-                parts = {}
-            parts |= {typed.id: part}
-            count = len(parts)
-            return waiting | {key: parts}
-
-        await self.asks.change_draft(STORED, with_part)
+        key = typed.delivery
+        if typed.is_edit:
+            if await self._amend(key, update, typed):
+                return
+            key = f"{key}:{typed.at}"
+        part: dict[str, JsonValue] = {typed.id: {**update}}
+        kept = await self.pending.change(key, lambda draft: object_of(draft) | part)
         if not typed.is_edit and typed.id not in self._albums.get(key, {typed.id: typed}):
             # The album was taken for whole while this part was stored.
-            await self.asks.change_draft(STORED, lambda draft: _without_part(draft, key, typed.id))
+            await self.pending.change(key, lambda draft: _without(draft, typed.id))
             self.too_late(typed)
             return
         wait = self.quiet if typed.album and not typed.is_edit else 0.0
-        self.background.spawn("message with files", self._handle_if_whole(key, count, wait))
+        self._handle_later(key, kept, wait)
 
-    async def resume(self) -> None:
+    def resume(self, key: str, parts: JsonValue) -> None:
         """Handle what was not handled when a process stopped."""
-        for key, parts in object_of(await self.asks.draft(STORED)).items():
-            handling = self._handle_if_whole(key, len(object_of(parts)), self.quiet)
-            self.background.spawn("message with files", handling)
+        self._handle_later(key, parts, self.quiet)
+
+    async def _amend(self, key: str, update: Mapping[str, Any], typed: TypedMessage) -> bool:
+        """Store the edit of a message that is not read yet; return whether it is one."""
+        amended = False
+
+        def amend(draft: JsonValue) -> JsonValue:
+            nonlocal amended
+            parts = object_of(draft)
+            amended = typed.id in parts and key not in self._handling
+            return parts | {typed.id: {"message": update["edited_message"]}} if amended else draft
+
+        await self.pending.change(key, amend)
+        return amended
+
+    def _handle_later(self, key: str, parts: JsonValue, wait: float) -> None:
+        handling = self._handle_if_whole(key, len(object_of(parts)), wait)
+        self.background.spawn("message with files", handling)
 
     async def _handle_if_whole(self, key: str, count: int, wait: float) -> None:
         """Handle a message, unless a further part of it comes meanwhile, after which it is looked at again."""
         await asyncio.sleep(wait)
-        updates = object_of(object_of(await self.asks.draft(STORED)).get(key))
+        updates = object_of(await retry(lambda: self.pending.read(key), tries=_TRIES))
         if len(updates) != count or key in self._handling:
             return
         self._handling.add(key)
         try:
-            parsed = (self.parse(object_of(each)) for each in updates.values())
-            parts = sorted(filter(None, parsed), key=lambda each: message_id(each.id) or 0)
-            if parts:
-                await retry(lambda: self.handle(self._whole(parts)), tries=_TRIES)
-            await retry(lambda: self.asks.change_draft(STORED, lambda draft: _without(draft, key)))
+            await self.pending.decide(key, lambda: self._handle(updates))
         except LeaseLostError:
             pass  # the process that receives updates now handles it
         finally:
             self._handling.discard(key)
+
+    async def _handle(self, updates: Mapping[str, JsonValue]) -> None:
+        parsed = (self.parse(object_of(each)) for each in updates.values())
+        parts = sorted(filter(None, parsed), key=lambda each: message_id(each.id) or 0)
+        if parts:
+            await retry(lambda: self.handle(self._whole(parts)), tries=_TRIES)
 
     def _whole(self, parts: Sequence[TypedMessage]) -> TypedMessage:
         """Return a message, or an album as one; an edit with the parts of its album that are known."""
@@ -125,14 +130,8 @@ class FileMessages:
         return whole._replace(at=first.at) if whole.is_edit else whole
 
 
-def _without(draft: JsonValue, key: str) -> JsonValue:
-    return {name: parts for name, parts in object_of(draft).items() if name != key} or None
-
-
-def _without_part(draft: JsonValue, key: str, part: str) -> JsonValue:
-    waiting = object_of(draft)
-    parts = {id: each for id, each in object_of(waiting.get(key)).items() if id != part}
-    return waiting | {key: parts} if parts else _without(draft, key)
+def _without(draft: JsonValue, part: str) -> JsonValue:
+    return {id: each for id, each in object_of(draft).items() if id != part} or None
 
 
 def _together(parts: Sequence[TypedMessage]) -> TypedMessage:

@@ -153,6 +153,12 @@ class HasFileForms(SimulatedPerson, Protocol):
     async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
         """Use Reply, with files; return everything that the person is told in response, once it is decided."""
 
+    async def reply_with_stalled_files(self, text: str, files: Sequence[SampleFile]) -> None:
+        """Use Reply, with files of which the platform hands out nothing; returns once the service waits for one."""
+
+    def hand_out_files(self) -> None:
+        """Let the platform hand out files again."""
+
 
 @runtime_checkable
 class HasNotes(SimulatedPerson, Protocol):
@@ -329,6 +335,14 @@ class HasUnnoticedChanges(Stage, Protocol):
 
 
 @runtime_checkable
+class HasKills(Stage, Protocol):
+    """The service can be killed."""
+
+    async def kill(self) -> None:
+        """End the service in the middle of what it does, and start it again on the same store."""
+
+
+@runtime_checkable
 class HasBatches(SimulatedPerson, Protocol):
     """A list of what waits for a person, in which permissions can be decided together."""
 
@@ -425,6 +439,7 @@ class Capability(Enum):
     OWN_HISTORY = HasOwnHistory
     SECOND_MESSAGES = HasSecondMessages
     TOKENS = HasTokens
+    KILLS = HasKills
     UNNOTICED_CHANGES = HasUnnoticedChanges
     BATCHES = HasBatches
     GRANTS = HasGrants

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import pytest
@@ -13,6 +14,7 @@ from answerback.ports.files import read_whole
 from answerback_testing.simulated_people import (
     Capability,
     HasFileForms,
+    HasKills,
     HasSentFiles,
     SampleFile,
     SimulatedPerson,
@@ -129,3 +131,19 @@ class FileFormsContract:
         assert "photo.HEIC is a picture in a format" in response
         assert "As drawn here" in response
         await wait_for_steps(stage, ask, ada, after=0)
+
+    @pytest.mark.rule("FILE-23", "FILE-24")
+    @requires_capability(Capability.KILLS)
+    async def test_a_form_that_was_acknowledged_is_decided_although_its_process_is_killed(
+        self, stage: HasKills, ada: HasFileForms
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        await ada.reply_with_stalled_files("As drawn", [_PHOTO, _TABLE])
+        await stage.kill()
+        ada.hand_out_files()
+        async with asyncio.timeout(stage.harness.patience):
+            while (ended := await stage.harness.wait_until_shown(ask.id)).open:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert ended.walk.reply == "As drawn"
+        assert [each.name for each in ended.walk.reply_files] == ["photo.png", "times.csv"]
+        await ada.look_at(ended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _CHAT = "tests/unit/adapters/chat"
+_PENDING = f"{_CHAT}/test_pending_deliveries.py"
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK_MODALS = "tests/unit/adapters/slack/test_submitted_files.py"
@@ -95,14 +96,26 @@ ADAPTERS = (
         (f"{_SLACK_FILES}::test_a_message_that_arrives_twice_is_read_and_counts_once",),
     ),
     Mutant(
-        "adapters/answerback_slack/pending_submissions.py",
-        "return 0.0 if self._is_alone else max(until - now, 0.0)",
+        "adapters/answerback_chat/pending_deliveries.py",
+        "return 0.0 if self.is_alone else max(until - now, 0.0)",
         "return 0.0",
-        (f"{_SLACK_MODALS}::test_a_submission_belongs_to_one_process_until_its_lease_ends",),
+        (f"{_PENDING}::test_a_delivery_belongs_to_one_process_until_its_lease_ends",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/pending_deliveries.py",
+        "return self._lease if key in self._held else 0.0",
+        "return self._lease",
+        (f"{_PENDING}::test_a_process_takes_what_it_failed_to_decide_again",),
+    ),
+    Mutant(
+        "adapters/answerback_discord/sent_files.py",
+        "await self.pending.change(_key(modal), lambda _: body)",
+        "pass",
+        (f"{_DISCORD_FILES}::test_a_modal_with_files_is_acknowledged_before_they_are_read",),
     ),
     Mutant(
         "adapters/answerback_slack/submitted_files.py",
-        "await self.pending.keep(used)",
+        "await self.pending.change(key, lambda _: {**used.body})",
         "pass",
         (
             f"{_SLACK_MODALS}"

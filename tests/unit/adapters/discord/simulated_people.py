@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -334,10 +335,25 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         control = next(each for each in controls if each in labels)
         await self._write(control, label, text or "")
 
-    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
+    async def _fill_in_reply(self, text: str, files: Sequence[SampleFile]) -> None:
         await self._click(LABELS.reply)
         self._person.fill(fit_line(LABELS.reply_label.format(label="the assistant"), 45), text)
         self._person.upload(files)
+
+    async def reply_with_stalled_files(self, text: str, files: Sequence[SampleFile]) -> None:
+        self._discord.attachments.stalled = asyncio.Event()
+        before = self.count_read()
+        await self._fill_in_reply(text, files)
+        await self._person.submit()
+        await self._person.until(lambda: self.count_read() > before)
+
+    def hand_out_files(self) -> None:
+        assert self._discord.attachments.stalled is not None
+        self._discord.attachments.stalled.set()
+        self._discord.attachments.stalled = None
+
+    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
+        await self._fill_in_reply(text, files)
         response = (await self._person.submit()).original
         assert response is not None
         await self._person.until(lambda: response.deleted or not response.flags & LOADING)

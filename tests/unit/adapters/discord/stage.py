@@ -24,7 +24,7 @@ from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import view_message
 from tests.fakes.discord.world import Channel, Guild
 from tests.fakes.long_timeouts import HASTY, PATIENT
-from tests.surface_setups import LoadBalancer, Setup, start_replicas
+from tests.surface_setups import LoadBalancer, Setup, cancel_tasks, start_replicas
 from tests.unit.adapters.discord.example_events import EXAMPLE_EVENTS
 from tests.unit.adapters.discord.rig import Mode, run_surface
 from tests.unit.adapters.discord.simulated_people import SimulatedDiscordPerson
@@ -87,6 +87,10 @@ class DiscordStage:
 
     def _set_endpoint(self, url: str) -> None:
         self.discord.application.interactions_endpoint_url = url
+
+    async def kill(self) -> None:
+        cancel_tasks("click", "modal")
+        await self.restart()
 
     async def stop(self) -> None:
         await self._up.aclose()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
 from answerback.core.files import MAX_FILE
 from answerback.core.labels import Labels
 from answerback.ports.files import read_whole
@@ -118,11 +119,15 @@ async def test_a_modal_with_files_is_acknowledged_before_they_are_read(up: Rig) 
     assert made.original is not None
     assert made.original.only_for == up.ann.id
     assert answers(await up.shown(ask)) == []
+    assert await up.service.draft("discord:files") is not None
     stalled.set()
     await up.ann.until(lambda: made.original is not None and made.original.deleted)
     assert answers(await until_answered(up, ask)) == ["as drawn"]
     assert await sent_files(up, ask) == {"plan.png": PNG, "times.csv": b"a,b"}
     assert up.ann.notes() == []
+    async with asyncio.timeout(30):
+        while await up.service.draft("discord:files") is not None:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.rule("FILE-24")
@@ -138,6 +143,22 @@ async def test_others_click_while_files_are_read(up: Rig) -> None:
     assert (await up.ann.click("Yes")).answered
     assert answers(await up.shown(other)) == [True]
     stalled.set()
+
+
+@pytest.mark.rule("FILE-24")
+async def test_a_modal_with_files_that_cannot_be_stored_is_not_acknowledged(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await up.shown(await up.submit(TEXT))
+
+    async def locked(*_: object) -> None:
+        raise StoreError("locked")
+
+    monkeypatch.setattr(up.service, "change_draft", locked)
+    made = await submit_modal(up, "as drawn", [("plan.png", PNG)])
+    await up.ann.ended(made)
+    assert any("as drawn" in note.text for note in up.ann.notes())
+    assert (answers(await up.shown(ask)), up.discord.attachments.reads) == ([], [])
 
 
 @pytest.mark.rule("FILE-24")

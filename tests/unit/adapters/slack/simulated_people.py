@@ -257,8 +257,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
     async def reply(self, text: str | None) -> None:
         await self._writes(Verb.REPLY, text or "")
 
-    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
-        notes, live = len(self._person.private_notes(self._channel)), self._live()
+    async def _submit_reply(self, text: str, files: Sequence[SampleFile]) -> None:
         assert await self._opens(Verb.REPLY)
         share = self._slack.people_files.share
         shown = look(await self._person.sees_modal()).controls
@@ -266,7 +265,20 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         objects = [share(each.name, each.data) for each in files]
         assert (await self._person.submit({entry.label: text, LABELS.attach: objects})).ok
         assert self._person.modal is None
+
+    async def reply_with_stalled_files(self, text: str, files: Sequence[SampleFile]) -> None:
+        self._slack.people_files.stalls = True
+        before = self.count_read()
+        await self._submit_reply(text, files)
+        await self._slack.until(lambda: self.count_read() > before)
+
+    def hand_out_files(self) -> None:
+        self._slack.people_files.stalls = False
+
+    async def reply_with_files(self, text: str, files: Sequence[SampleFile]) -> str:
+        notes, live = len(self._person.private_notes(self._channel)), self._live()
         before = live.edited
+        await self._submit_reply(text, files)
 
         def is_decided() -> bool:
             has_note = len(self._person.private_notes(self._channel)) > notes

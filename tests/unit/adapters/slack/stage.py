@@ -17,7 +17,7 @@ from tests.fakes import long_timeouts
 from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
-from tests.surface_setups import LoadBalancer, Setup
+from tests.surface_setups import LoadBalancer, Setup, cancel_tasks
 from tests.unit.adapters.slack.example_events import example_payloads
 from tests.unit.adapters.slack.removal import SlackRemoval
 from tests.unit.adapters.slack.rig import CHANNEL, Mode, belongs, run_app, workspace
@@ -67,6 +67,10 @@ class SlackStage(SlackRemoval):
             app = await self._up.enter_async_context(up)
             benches.append(SurfaceHarness(app.service, app.shower, timers=app.timers))
         self.harness = combine_replicas(benches)
+
+    async def kill(self) -> None:
+        cancel_tasks("files")
+        await self.restart()
 
     async def stop(self) -> None:
         await self._up.aclose()

@@ -5,17 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.core.walker import Person
-from answerback_chat.control_codec import Control, Verb
-from answerback_slack.parse import Submission
-from answerback_slack.pending_submissions import PendingSubmissions
 from answerback_storage.sql_store import SqlDrafts
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.visible_message import look
@@ -187,68 +183,3 @@ async def test_a_modal_whose_ask_ends_while_its_files_are_read_is_told_of(up: Ri
     assert "have ended" in shown
     assert "Too late" in shown
     await until_forgotten(up)
-
-
-# --- which process takes a submission ---------------------------------------------------------------
-
-
-class Drafts:
-    """Drafts in memory."""
-
-    def __init__(self) -> None:
-        self.stored: dict[str, JsonValue] = {}
-
-    async def draft(self, key: str) -> JsonValue:
-        return self.stored.get(key)
-
-    async def save_draft(self, key: str, value: JsonValue) -> None:
-        self.stored[key] = value
-
-    async def change_draft(self, key: str, change: Any) -> JsonValue:
-        self.stored[key] = change(self.stored.get(key))
-        return self.stored[key]
-
-
-def submission(number: int) -> Submission:
-    person = Person(surface="slack", user_id="U1")
-    control = Control("ask_1", 1, Verb.REPLY)
-    return Submission(control, person, str(number), None, {}, body={"trigger_id": str(number)})
-
-
-@pytest.mark.rule("FILE-23")
-async def test_a_submission_belongs_to_one_process_until_its_lease_ends() -> None:
-    drafts, now = Drafts(), 0.0
-    asks = cast("Any", drafts)
-    one, two, three = (
-        PendingSubmissions(asks, lambda: now, 10.0, is_alone=False) for _ in range(3)
-    )
-    await one.keep(submission(1))
-    now = 4.0
-    await one.keep(submission(2))
-    await two.keep(submission(3))
-    assert await one.seconds_until_orphaned() == 10.0
-    assert await two.seconds_until_orphaned() == 6.0
-    assert await two.take_over() == []
-    now = 12.0
-    assert await two.take_over() == [{"trigger_id": "1"}]
-    assert await three.take_over() == []
-    assert await three.seconds_until_orphaned() == 2.0
-    for number in (1, 2, 3):
-        await one.drop(submission(number))
-    assert {key: value for key, value in drafts.stored.items() if value is not None} == {}
-    assert await three.seconds_until_orphaned() is None
-
-
-@pytest.mark.rule("FILE-23")
-async def test_a_process_that_is_alone_takes_over_at_once_and_nothing_of_what_was_erased() -> None:
-    drafts = Drafts()
-    asks = cast("Any", drafts)
-    died = PendingSubmissions(asks, lambda: 0.0, 10.0, is_alone=True)
-    await died.keep(submission(1))
-    await died.keep(submission(2))
-    await drafts.save_draft("slack:files:ask_1:2", None)  # as an erasure does
-    alone = PendingSubmissions(asks, lambda: 1.0, 10.0, is_alone=True)
-    assert await alone.seconds_until_orphaned() == 0.0
-    assert await alone.take_over() == [{"trigger_id": "1"}]
-    await alone.drop(submission(1))
-    assert await alone.seconds_until_orphaned() is None

@@ -20,9 +20,10 @@ from answerback.ports.files import read_whole
 from answerback.runtime.sockets import chat_http_session
 from answerback.service.ask_wire import ask_json
 from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_telegram import parse
 from answerback_telegram.api_client import TelegramApi
-from answerback_telegram.file_messages import STORED, FileMessages
+from answerback_telegram.file_messages import FileMessages
 from answerback_telegram.parse import TypedMessage
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
@@ -70,10 +71,15 @@ async def is_refused(at: Rig, ask: Ask, chat: Chat, said: Message, sentence: str
     assert await answers(at, ask) == []
 
 
-async def until_handled(at: Rig) -> None:
+def pending(at: Rig) -> PendingDeliveries:
+    """Return what a process keeps of which the surface itself handles nothing."""
+    return PendingDeliveries(at.service, "elsewhere", lambda: 0.0, 180.0, is_alone=True)
+
+
+async def until_handled(at: Rig, surface: str = "telegram") -> None:
     """Wait until nothing is left of what was stored."""
     async with asyncio.timeout(30):
-        while await at.service.draft(STORED) is not None:  # noqa: ASYNC110
+        while await at.service.draft(f"{surface}:files") is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -132,8 +138,8 @@ async def test_what_was_stored_when_a_process_stopped_is_handled_by_the_next(
         bot, group = str(elsewhere.bot.id), elsewhere.add_group()
         ann = elsewhere.add_user("Ann")
         read = partial(parse.parse_typed_message, bot_id=bot, bot_name="bot")
-        before, after = BackgroundTasks(), BackgroundTasks()
-        stopped = FileMessages(at.service, before, read, handle, handled.append, 600.0)
+        before, after, taken_over = BackgroundTasks(), BackgroundTasks(), pending(at)
+        stopped = FileMessages(pending(at), before, read, handle, handled.append, 600.0)
         files = [("0.png", PNG), ("1.csv", b"a")]
         for each in await elsewhere.person_sends_files(ann, group, "these", files):
             update = {"message": each.json()}
@@ -142,14 +148,15 @@ async def test_what_was_stored_when_a_process_stopped_is_handled_by_the_next(
             await stopped.add(update, typed)
         await before.stop(0.0)
         assert handled == []
-        await FileMessages(at.service, after, read, handle, handled.append, 0.0).resume()
+        taken_over.resume(FileMessages(taken_over, after, read, handle, handled.append, 0.0).resume)
+        await until_handled(at, "elsewhere")
+        await taken_over.stop()
         await after.stop(30.0)
         [whole] = handled
         assert (whole.text, [file.name for file in whole.attachments]) == (
             "these",
             ["0.png", "1.csv"],
         )
-        assert await at.service.draft(STORED) is None
 
 
 @pytest.mark.rule("FILE-25")
@@ -162,7 +169,7 @@ async def test_a_part_that_is_stored_while_its_album_is_taken_for_whole_is_said(
         group, ann = elsewhere.add_group(), elsewhere.add_user("Ann")
         read = partial(parse.parse_typed_message, bot_id=str(elsewhere.bot.id), bot_name="bot")
         background, change_draft = BackgroundTasks(), at.service.change_draft
-        messages = FileMessages(at.service, background, read, handled.put, late.append, 0.0)
+        messages = FileMessages(pending(at), background, read, handled.put, late.append, 0.0)
         sent = await elsewhere.person_sends_files(ann, group, "these", [("0", b"a"), ("1", b"b")])
         updates: list[dict[str, Any]] = [{"message": each.json()} for each in sent]
         first, second = (typed for each in updates if (typed := read(each)) is not None)
@@ -178,7 +185,7 @@ async def test_a_part_that_is_stored_while_its_album_is_taken_for_whole_is_said(
         await messages.add(updates[1], second)
         await background.stop(30.0)
         assert late == [second]
-        await until_handled(at)
+        await until_handled(at, "elsewhere")
 
 
 @pytest.mark.rule("FILE-25")
