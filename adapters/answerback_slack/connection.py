@@ -36,8 +36,6 @@ logger = logging.getLogger(__name__)
 CONNECTIONS: Final = 2
 _PING_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 15.0
-POLL_SECONDS: Final = 0.5
-"""Seconds between checks for a connection that was lost silently."""
 _DRAIN_SECONDS: Final = 3.0
 """Seconds to keep a connection that Slack is done with, for acknowledgements that still have to be sent."""
 _GRACE_SECONDS: Final = 30.0
@@ -57,12 +55,31 @@ _EXPECTED_ERRORS: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSE
 """The errors of a connection that Slack or the network does not allow."""
 
 
+class _WebSocket(aiohttp.ClientWebSocketResponse):
+    """A WebSocket that says when it has ended: the SDK goes on receiving, and looks only every few seconds."""
+
+    ended: asyncio.Event | None = None
+
+    async def receive(self, timeout: float | None = None) -> aiohttp.WSMessage:
+        try:
+            return await super().receive(timeout)
+        finally:
+            if self.closed and self.ended is not None:
+                self.ended.set()
+
+
 class _Client(SocketModeClient):
     """The SDK's client for one connection. Instead of reconnecting, it sets ``done``."""
 
     def __init__(self, token: str, web: AsyncWebClient, on_too_many: Callable[[], None]) -> None:
         super().__init__(app_token=token, web_client=web, ping_interval=_PING_SECONDS)
+        unused = self.aiohttp_client_session
+        self.aiohttp_client_session = aiohttp.ClientSession(
+            connector=unused.connector, ws_response_class=_WebSocket
+        )
+        unused.detach()
         self.done = asyncio.Event()
+        """Set once Slack is done with the connection, or it is lost."""
         self._on_too_many = on_too_many
         self.too_many = False
         """True once Slack has closed the connection because there were too many."""
@@ -95,6 +112,11 @@ class _Client(SocketModeClient):
             self._on_too_many()
         await super().run_message_listeners(message, raw_message)
 
+    async def connect(self) -> None:
+        await super().connect()  # type: ignore[no-untyped-call]
+        if isinstance(self.current_session, _WebSocket):
+            self.current_session.ended = self.done
+
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         """Called when Slack wants the connection renewed, or it is stale."""
         self.done.set()
@@ -116,13 +138,6 @@ class _Client(SocketModeClient):
     def is_receiving(self) -> bool:
         """Return True if Slack still sends payloads over the connection."""
         return self.is_usable() and not self.done.is_set()
-
-    async def wait_until_closed(self) -> None:
-        """Wait until Slack is done with the connection, or it is lost."""
-        while self.is_usable() and not self.done.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self.done.wait()
 
 
 @dataclass(eq=False, repr=False)  # its token is in no log
@@ -204,10 +219,10 @@ class SocketModeConnections:
         """Wait until a connection is closed; return whether Slack had accepted it: it was not closed at once."""
         try:
             async with asyncio.timeout(_SHORT_LIVED_SECONDS):
-                await client.wait_until_closed()
+                await client.done.wait()
         except TimeoutError:
             self.outage.record_success(_PART)
-            await client.wait_until_closed()
+            await client.done.wait()
             return True
         return False
 
@@ -218,7 +233,7 @@ class SocketModeConnections:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 client.wss_uri = await client.issue_new_wss_url()
-                await client.connect()  # type: ignore[no-untyped-call]
+                await client.connect()
         except BaseException:
             await self._close(client)
             raise

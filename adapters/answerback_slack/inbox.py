@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -162,7 +161,8 @@ class HomeTabs:
     def _enqueue(self, responder: str | None, seconds: float | None = None) -> None:
         if responder is None or (len(self._queue) >= _MAX_QUEUED and responder not in self._queue):
             return
-        due = time.monotonic() + (DEBOUNCE_SECONDS if seconds is None else seconds)
+        now = asyncio.get_running_loop().time()
+        due = now + (DEBOUNCE_SECONDS if seconds is None else seconds)
         self._queue[responder] = min(due, self._queue.get(responder, due))
 
     def _start_worker(self) -> None:
@@ -190,9 +190,10 @@ class HomeTabs:
 
     async def _wait_until_due(self) -> None:
         """Wait until a member has opened their Home, or the first change is due."""
-        while not self._opened and (left := min(self._queue.values()) - time.monotonic()) > 0:
+        loop = asyncio.get_running_loop()
+        while not self._opened and (due := min(self._queue.values())) > loop.time():
             with suppress(TimeoutError):
-                async with asyncio.timeout(left):
+                async with asyncio.timeout_at(due):
                     await self._changed.wait()
             self._changed.clear()
 
@@ -210,7 +211,7 @@ class HomeTabs:
                 logger.exception("Publishing a Home tab failed", extra={"action": "home"})
 
     def _next(self) -> str | None:
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         due = (key for key, at in self._queue.items() if at <= now)
         responder = next(chain(self._opened, due), None)
         if responder is not None:

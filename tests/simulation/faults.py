@@ -174,11 +174,9 @@ class Faults:
 
     async def _kill_at(self, happened: Sized, rng: random.Random) -> None:
         """Kill the service just after the next thing of a kind has happened, if there is one soon."""
-        before, until = len(happened), self._loop.time() + WHEN_TO_CLICK
-        while len(happened) == before:
-            if self._loop.time() > until:
-                return
-            await asyncio.sleep(0.01)
+        before = len(happened)
+        if not await self._loop.holds(lambda: len(happened) != before, WHEN_TO_CLICK):
+            return
         process = self._service.process
         if process is not None and process.alive and process.steps_left is None:
             process.on_kill.append(lambda: self._start_again(rng))

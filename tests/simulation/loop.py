@@ -24,16 +24,28 @@ _THREAD_SECONDS: Final = (0.0001, 0.02)
 """The least and the most that work in a thread takes."""
 
 
-class Callback(asyncio.TimerHandle):
-    """A callback of one process."""
+class Callback:
+    """A callback of one process, as asyncio's handles are."""
 
-    @property
-    def context(self) -> Context:
-        context: Context = self._context  # type: ignore[attr-defined] # every loop reads it
-        return context
+    __slots__ = ("args", "context", "function", "when_due")
 
-    def run(self) -> None:
-        self._run()
+    def __init__(
+        self, when: float, function: Callable[..., object], args: tuple[Any, ...], context: Context
+    ) -> None:
+        self.when_due = when
+        self.function: Callable[..., object] | None = function
+        """None once it is cancelled."""
+        self.args = args
+        self.context = context
+
+    def cancel(self) -> None:
+        self.function, self.args = None, ()
+
+    def cancelled(self) -> bool:
+        return self.function is None
+
+    def when(self) -> float:
+        return self.when_due
 
 
 class _Task(asyncio.Task[Any]):
@@ -59,6 +71,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._ready: deque[Callback] = deque()
         self._timers: list[tuple[float, int, Callback]] = []
         self._timer_count = 0
+        self._awaited: list[tuple[Callable[[], object], asyncio.Future[None]]] = []
+        """Conditions for which somebody waits."""
         self._names = 0
         self._abandoned: list[asyncio.Task[Any]] = []
         """Tasks of killed processes, kept so that no destructor of theirs ever runs."""
@@ -75,40 +89,68 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         """
         asyncio._set_running_loop(self)
         sys.set_asyncgen_hooks(finalizer=self._close_generator)
+        machine, ready, timers = self.machine, self._ready, self._timers
         try:
             while not done.done():
-                self._step()
+                while timers and timers[0][0] <= machine.now:
+                    ready.append(heapq.heappop(timers)[2])
+                if not ready:
+                    self._advance()
+                    continue
+                callback = ready.popleft()
+                function, context = callback.function, callback.context
+                if function is None:
+                    continue
+                process = context.get(CURRENT)
+                if process is not None and not self._lets_run(process, callback):
+                    continue
+                self.steps += 1
+                try:
+                    context.run(function, *callback.args)
+                except Exception as error:  # noqa: BLE001 - as asyncio does
+                    self.call_exception_handler(
+                        {"message": f"Exception in callback {function}", "exception": error}
+                    )
+                if self._awaited:
+                    self._look()
         finally:
             asyncio._set_running_loop(None)
 
-    def _step(self) -> None:
-        machine = self.machine
-        while self._timers and (
-            self._timers[0][2].cancelled() or self._timers[0][0] <= machine.now
-        ):
-            self._ready.append(heapq.heappop(self._timers)[2])
-        if not self._ready:
-            if not self._timers:
-                raise RuntimeError("nothing is left to do, and the simulation has not ended")
-            machine.now = self._timers[0][0]
-            return
-        callback = self._ready.popleft()
-        if callback.cancelled():
-            return
-        process = callback.context.get(CURRENT)
-        if process is not None:
-            if not process.alive:
-                return
-            if process.paused_until > machine.now:
-                self._push(process.paused_until, callback)
-                return
-            if process.steps_left is not None:
-                process.steps_left -= 1
-                if process.steps_left < 0:
-                    self.kill(process)
-                    return
-        self.steps += 1
-        callback.run()
+    def _advance(self) -> None:
+        """Go on to the time of the next timer."""
+        timers = self._timers
+        while timers and timers[0][2].function is None:
+            heapq.heappop(timers)
+        if not timers:
+            raise RuntimeError("nothing is left to do, and the simulation has not ended")
+        self.machine.now = max(self.machine.now, timers[0][0])
+
+    def _lets_run(self, process: Process, callback: Callback) -> bool:
+        """Return whether a process runs a callback now."""
+        if not process.alive:
+            return False
+        if process.paused_until > self.machine.now:
+            self._push(process.paused_until, callback)
+            return False
+        if process.steps_left is not None:
+            process.steps_left -= 1
+            if process.steps_left < 0:
+                self.kill(process)
+                return False
+        return True
+
+    async def holds(self, condition: Callable[[], object], seconds: float) -> bool:
+        """Wait until a condition holds, which is looked at after every callback; return whether it does in time."""
+        held = self.create_future()
+        self._awaited.append((condition, held))
+        await asyncio.wait([held], timeout=seconds)
+        self._awaited = [each for each in self._awaited if each[1] is not held]
+        return held.done()
+
+    def _look(self) -> None:
+        for condition, held in self._awaited:
+            if not held.done() and condition():
+                held.set_result(None)
 
     def kill(self, process: Process) -> None:
         """End a process at once, as SIGKILL does."""
@@ -139,14 +181,13 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
     def call_soon(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> Callback:
-        handle = Callback(self.machine.now, callback, args, self, context)
+        handle = Callback(
+            self.machine.now, callback, args, copy_context() if context is None else context
+        )
         self._ready.append(handle)
         return handle
 
-    def call_soon_threadsafe(  # type: ignore[override]
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
-    ) -> Callback:
-        return self.call_soon(callback, *args, context=context)
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
     def call_later(  # type: ignore[override]
         self,
@@ -164,16 +205,13 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         *args: Any,
         context: Context | None = None,
     ) -> Callback:
-        handle = Callback(when, callback, args, self, context)
+        handle = Callback(when, callback, args, copy_context() if context is None else context)
         self._push(when, handle)
         return handle
 
     def after(self, delay: float, callback: Callable[..., object], *args: Any) -> Callback:
         """Do something outside all processes, after a delay."""
         return self.call_later(delay, callback, *args, context=self.kernel)
-
-    def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
-        """A cancelled timer is dropped when its time comes."""
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)

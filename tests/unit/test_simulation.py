@@ -19,6 +19,9 @@ FIRST, COUNT = 1, 10
 SHORT = 15
 """A seed with one fault."""
 INVARIANTS = 15
+MOST_CALLBACKS = 60_000
+"""The most callbacks of a seed, on average: something that looks again and again takes more."""
+_CALLBACKS = re.compile(r"and (\d+) callbacks in")
 _REPEAT = re.compile(r'^To repeat it, .*: make simulate ARGS="(.*)"$', re.MULTILINE)
 _JUDGED = re.compile(r"([A-Z]+) judged ([1-9]\d*)")
 _COMMITS = 50
@@ -70,6 +73,8 @@ def test_ten_simulated_hours_full_of_faults_keep_every_promise_and_repeat_exactl
     assert len({digest for _, _, digest in seeds}) == COUNT, printed
     judged = dict(_JUDGED.findall(printed))
     assert len(judged) == INVARIANTS, printed  # there was something for each invariant
+    [callbacks] = _CALLBACKS.findall(printed)
+    assert int(callbacks) < COUNT * MOST_CALLBACKS
     fronts = len(FRONTS)
     assert {front for _, front, _ in seeds[:fronts]} == set(FRONTS)
     status, repeated = _run("--first", str(FIRST), "--seeds", str(fronts), "--digests")

@@ -99,7 +99,7 @@ class _Timers:
 
     def __init__(self, long_wait: float) -> None:
         self._long_wait = long_wait
-        self._due: dict[float, tuple[set[Follower], asyncio.TimerHandle]] = {}
+        self._due: dict[float, tuple[dict[Follower, None], asyncio.TimerHandle]] = {}
         """By the loop's time."""
 
     def add(self, follower: Follower, seconds: float) -> float:
@@ -109,8 +109,8 @@ class _Timers:
         if seconds >= self._long_wait:
             at = math.floor(at)
         if at not in self._due:
-            self._due[at] = set(), loop.call_at(at, self._release, at)
-        self._due[at][0].add(follower)
+            self._due[at] = {}, loop.call_at(at, self._release, at)
+        self._due[at][0][follower] = None
         return at
 
     def remove(self, follower: Follower, at: float) -> None:
@@ -118,7 +118,7 @@ class _Timers:
         if at not in self._due:
             return
         followers, timer = self._due[at]
-        followers.discard(follower)
+        followers.pop(follower, None)
         if not followers:
             timer.cancel()
             del self._due[at]
@@ -139,8 +139,11 @@ class Signals:
 
     def __init__(self, surfaces: Collection[str] = (), long_wait: float = LONG_WAIT) -> None:
         self._surfaces = surfaces
-        self._followers: dict[str, Follower | set[Follower]] = {}
-        """Most asks have one, and thousands of sets of one would take more memory than the followers."""
+        self._followers: dict[str, Follower | dict[Follower, None]] = {}
+        """In the order in which they came, which is the order in which they are woken.
+
+        Most asks have one, and thousands of collections of one would take more memory than the followers.
+        """
         self.timers = _Timers(long_wait)
         self.count = 0
         """The number of followers."""
@@ -152,18 +155,18 @@ class Signals:
     def add(self, follower: Follower, what: str) -> None:
         """Notify a follower of commits from now on."""
         there = self._followers.setdefault(what, follower)
-        if isinstance(there, set):
-            there.add(follower)
+        if isinstance(there, dict):
+            there[follower] = None
         elif there is not follower:
-            self._followers[what] = {there, follower}
+            self._followers[what] = {there: None, follower: None}
         self.count += 1
 
     def remove(self, follower: Follower, what: str) -> None:
         """Stop notifying a follower."""
         there = self._followers[what]
-        if isinstance(there, set):
-            there.discard(follower)
-        if not isinstance(there, set) or not there:
+        if isinstance(there, dict):
+            there.pop(follower, None)
+        if not isinstance(there, dict) or not there:
             del self._followers[what]
         self.count -= 1
 

@@ -25,12 +25,6 @@ from tests.unit.adapters.slack.rig import LABELS, App, Rig, run_app, workspace
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 
 
-@pytest.fixture(autouse=True)
-def alert(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that is lost silently is noticed soon."""
-    monkeypatch.setattr(connection, "POLL_SECONDS", 0.02)
-
-
 @asynccontextmanager
 async def click_in_progress(
     up: Rig, monkeypatch: pytest.MonkeyPatch
@@ -87,6 +81,25 @@ async def test_what_cannot_be_acknowledged_counts_all_the_same_and_both_are_logg
     assert "invalid_auth" in why
 
 
+@pytest.mark.rule("SLACK-10")
+@pytest.mark.parametrize("silently", [True, False])
+async def test_a_lost_connection_is_an_event_that_nothing_has_to_look_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silently: bool
+) -> None:
+    monkeypatch.setattr(connection, "_PING_SECONDS", 3_600.0)  # after which the SDK looks
+    monkeypatch.setattr(connection, "_SHORT_LIVED_SECONDS", 0.0)
+    async with workspace() as (slack, _, _), run_app(slack, tmp_path / "a.db", "socket"):
+        socket = slack.socket
+        await socket.connected(connection.CONNECTIONS)
+        lost, opened = [*socket.connections], socket.opened
+        for each in lost:
+            if silently:
+                each.abort()
+            else:
+                await each.socket.close()
+        await socket.reconnected(opened, WAIT, instead_of=lost)
+
+
 @pytest.mark.rule("SLACK-19")
 @pytest.mark.parametrize("lingers", [False, True])
 async def test_connections_beyond_the_ten_of_an_app_are_an_outage_at_once(
@@ -114,7 +127,6 @@ async def test_after_a_connection_that_lasted_there_is_no_pause_and_later_ones_b
     monkeypatch.setattr(connection, "Backoff", Counted)
     monkeypatch.setattr(connection, "CONNECTIONS", 1)
     monkeypatch.setattr(connection, "_SHORT_LIVED_SECONDS", 0.0)
-    monkeypatch.setattr(connection, "POLL_SECONDS", 3_600.0)
     lasted = when_logged(caplog, "can be reached again")
     async with workspace() as (slack, _, _):
         refuse = partial(slack.faults.add, "apps.connections.open", error="internal_error")

@@ -43,3 +43,20 @@ async def test_a_wait_that_ended_earlier_leaves_the_others_of_its_second() -> No
     await asyncio.sleep(0)
     both.pop().cancel()
     assert (await both[0])[0] is None
+
+
+@pytest.mark.rule("WAIT-1")
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_waits_end_in_the_order_in_which_they_began(is_over: bool) -> None:
+    signals, ended = Signals(long_wait=0.01), list[int]()
+
+    async def note_end(number: int) -> None:
+        await wait(signals, 0.01 if is_over else SECONDS)
+        ended.append(number)
+
+    waits = [asyncio.create_task(note_end(number)) for number in range(20)]
+    await asyncio.sleep(0)
+    if not is_over:
+        signals.notify(new_ask())
+    await asyncio.gather(*waits)
+    assert ended == [*range(20)]
