@@ -149,7 +149,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """
         ref = await self.find(ask, ref)
         if self.is_posted(ref):
-            await save(replace(self.shown(ref, ask.placement.shown_revision), seen=True))
+            await save(replace(self.shown(ref, ask.placement.shown_revision), is_visible=True))
         return ref
 
     async def _edit_or_report_gone(self, ask: Ask, ref: Ref) -> Ref | Uneditable:

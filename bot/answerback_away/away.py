@@ -1,6 +1,6 @@
 """Gives what waits for people who are away to those who stand in, and says when people are not to be told of it.
 
-A stand-in gets an ask as if the absent person had handed it over: within its route's ceiling, and never as one of those
+A stand-in gets an ask as if the absent person had handed it over: within its route's list, and never as one of those
 who confirm. Each step looks at what is stored, so that nothing is lost if a process ends between two.
 """
 

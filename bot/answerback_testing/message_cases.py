@@ -257,7 +257,7 @@ PHASES: Final[dict[str, Ask]] = {
     ),
     "unattended": with_values(_three(), agent_left=True),
     "hand-over": replace(
-        _three(), request=_three().request.model_copy(update={"ceiling": ("Ada", "Bob")})
+        _three(), request=_three().request.model_copy(update={"allowed_recipients": ("Ada", "Bob")})
     ),
     "asked-back": _asides(_ASKED_BACK),
     "explained": _asides(_ASKED_BACK, _EXPLAINED),

@@ -55,7 +55,7 @@ def secret_ask(number: int = 1, *, at: float = 1_000.0) -> Ask:
         "metadata": {SECRET: SECRET},
         "prompt_label": "Coder",
         "accepts": ("clarify",),
-        "join": "join:1",
+        "repeat_key": "join:1",
     }
     return new_ask(number, at=at, form=form, request=request, message={"id": "17.1"})
 

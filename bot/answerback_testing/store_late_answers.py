@@ -192,7 +192,7 @@ class LateAnswersContract:
                     Write(
                         replace(ask, collection=replace(ask.collection, read_by_agent_at=at)),
                         owed=owed,
-                        seen=state,
+                        seen_state=state,
                     ),
                     None,
                 )

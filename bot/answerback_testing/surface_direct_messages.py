@@ -232,7 +232,7 @@ async def _asked_alone(
     confirmers: tuple[SimulatedPerson, ...] = (),
 ) -> Ask:
     """Return an ask in Ada's direct messages that she has looked at, and can hand over to others."""
-    request = {"ceiling": (ada.user_id, *(each.user_id for each in others))}
+    request = {"allowed_recipients": (ada.user_id, *(each.user_id for each in others))}
     to = Destination(surface=stage.place.surface, user=ada.user_id)
     named = tuple(each.user_id for each in confirmers)
     ask = await stage.harness.create_ask(

@@ -80,7 +80,7 @@ class HandOversContract:
     async def test_anybody_whom_the_platform_knows_gets_it_where_anyone_may_answer(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        form, request = Form(questions=(GO,)), {"ceiling": (ANYONE,)}
+        form, request = Form(questions=(GO,)), {"allowed_recipients": (ANYONE,)}
         ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)
         service, surface = stage.harness.service, stage.place.surface
         giver = Actor(Person(surface=surface, user_id=ada.user_id, name=ada.name))
@@ -182,7 +182,7 @@ class HandOversContract:
 
 async def _asked(stage: Stage, form: Form, ada: SimulatedPerson, *others: SimulatedPerson) -> Ask:
     """Return an ask that Ada may answer and has looked at, on a route that lists others too."""
-    request = {"ceiling": (ada.user_id, *(each.user_id for each in others))}
+    request = {"allowed_recipients": (ada.user_id, *(each.user_id for each in others))}
     ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)
     await ada.look_at(ask)
     return ask

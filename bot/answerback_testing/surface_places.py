@@ -30,7 +30,7 @@ class PlacesContract:
         assert places, "the capability is declared for nothing"
         for kind, place in places.items():
             form = Form(questions=(GO,), confirmation=ConfirmationRule(due=1))
-            request = {"ceiling": (ada.user_id, bob.user_id)}
+            request = {"allowed_recipients": (ada.user_id, bob.user_id)}
             ask = await stage.harness.create_ask(form, place, (ada.user_id,), request=request)
             await ada.look_at(ask)
             await ada.hand_over(bob)

@@ -70,7 +70,7 @@ class TooLateContract:
             Form(questions=(GO,)),
             stage.place,
             (ada.user_id,),
-            request={"dialect": "approval", "leased": True},
+            request={"dialect": "approval", "ends_with_caller": True},
             wait_seconds=-3_600.0,
         )
         service = stage.harness.service

@@ -95,8 +95,8 @@ class AskWriteRows:
         self.claimed = (ended, claim or write.claim) if behind else (True, None)
         if write.owed:
             self.owed, self.newly_seen = (*late_answers.owed_row(ask), 0), None
-        if write.seen is not None:
-            self._add_seen(ask, int(write.seen))
+        if write.seen_state is not None:
+            self._add_seen(ask, int(write.seen_state))
         if any(entry.kind == "ended" for entry in write.entries):
             self.ended = ask
         for table, columns_of_table, new_values in write.ask_rows:

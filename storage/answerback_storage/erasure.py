@@ -57,7 +57,7 @@ class SqlErasure(Part[SqlDatabase], Erasure):
             keys = [self._db.key("remembered", *names) for names in rows.memory_keys(old.request)]
             for condition, values in keys:
                 await tx.execute(f"DELETE FROM remembered WHERE {condition}", *values)
-            condition, values = self._db.key("drafts", old.request.join or "")
+            condition, values = self._db.key("drafts", old.request.repeat_key or "")
             await tx.execute(f"DELETE FROM drafts WHERE {condition}", *values)
             of_extensions = [table.erase for table in schema_tables() if table.erase]
             for statement in (*_ERASE_RELATED, *of_extensions):

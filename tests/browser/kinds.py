@@ -114,7 +114,7 @@ async def permission(
     *,
     agent: str | None = None,
     project: str = "app",
-    carrier: str = "claude",
+    hook: str = "claude",
 ) -> Ask:
     """Ask for a permission, as the hook of a host does."""
     name, arguments = tool
@@ -127,9 +127,7 @@ async def permission(
             "origin": {"project": project, "folder": f"/src/{project}"},
         }
     )
-    submitted = await there.service.submit(
-        body, agent=Agent(agent) if agent else None, carrier=carrier
-    )
+    submitted = await there.service.submit(body, agent=Agent(agent) if agent else None, hook=hook)
     return submitted.ask
 
 
@@ -206,8 +204,8 @@ TWELVE: Final[tuple[tuple[str, str, str, Tool], ...]] = (
 
 async def inbox(page: Page, there: Site) -> None:
     """Open the inbox with twelve prompts of three agents."""
-    for agent, project, carrier, tool in TWELVE:
-        await permission(there, tool, agent=agent, project=project, carrier=carrier)
+    for agent, project, hook, tool in TWELVE:
+        await permission(there, tool, agent=agent, project=project, hook=hook)
     await page.goto(there.url + INBOX)
 
 

@@ -52,7 +52,7 @@ async def place(page: Page, selector: str) -> dict[str, float]:
 async def test_a_patch_has_each_path_once_with_tabs_and_line_numbers(
     browser: Browser, web_site: Site
 ) -> None:
-    ask = await permission(web_site, ("apply_patch", {"input": PATCH}), carrier="codex")
+    ask = await permission(web_site, ("apply_patch", {"input": PATCH}), hook="codex")
     async with tab(browser, viewport={"width": 1280, "height": 500}) as page:
         await page.goto(web_site.page(ask))
         await settled(page)

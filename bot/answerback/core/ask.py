@@ -135,10 +135,10 @@ class Ask(StrictDataclass):
         return self.request.escalation if account is None else account.escalation
 
     @property
-    def ceiling(self) -> tuple[str, ...] | None:
+    def allowed_recipients(self) -> tuple[str, ...] | None:
         """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
         account = self._other_account
-        return self.request.ceiling if account is None else account.ceiling
+        return self.request.allowed_recipients if account is None else account.allowed_recipients
 
     @property
     def to_retire(self) -> AbandonedMessage | None:

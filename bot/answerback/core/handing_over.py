@@ -29,16 +29,16 @@ class HandOver:
 
 def hand_over_limit(ask: Ask) -> tuple[str, ...] | None:
     """Return those to whom an ask may be handed over: its route's list, and whom it was escalated to; None: nobody."""
-    ceiling, escalation = ask.ceiling, ask.escalation
-    if ceiling is None or escalation is None or not ask.schedule.escalated:
-        return ceiling
-    return (*ceiling, *escalation.responders)
+    allowed, escalation = ask.allowed_recipients, ask.escalation
+    if allowed is None or escalation is None or not ask.schedule.escalated:
+        return allowed
+    return (*allowed, *escalation.responders)
 
 
 def possible_recipients(ask: Ask) -> tuple[str, ...] | None:
     """Return the ids of those to whom an open ask can be handed over, without groups; None: it cannot be."""
-    ceiling = hand_over_limit(ask) if ask.open else None
-    return None if ceiling is None else tuple(each for each in ceiling if not is_collective(each))
+    allowed = hand_over_limit(ask) if ask.open else None
+    return None if allowed is None else tuple(each for each in allowed if not is_collective(each))
 
 
 def people_to_choose(ask: Ask, people: People) -> tuple[str, ...] | None:

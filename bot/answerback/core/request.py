@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from answerback.core.edited_call import EditableCall
 from answerback.core.files import AttachedFile
@@ -30,18 +30,37 @@ class Escalation(FrozenModel):
     confirmers_elsewhere: tuple[str, ...] = ()
 
 
-class OtherAccount(FrozenModel):
+_STORED_NAMES: Final = {
+    "allowed_recipients": "ceiling",
+    "ends_with_caller": "leased",
+    "hook": "carrier",
+    "repeat_key": "join",
+}
+"""The fields that rows have under the names that they were first stored with."""
+
+
+class StoredModel(FrozenModel):
+    """A part of a request: JSON has its fields under their stored names."""
+
+    model_config = ConfigDict(
+        alias_generator=lambda name: _STORED_NAMES.get(name, name),
+        validate_by_name=True,
+        serialize_by_alias=True,
+    )
+
+
+class OtherAccount(StoredModel):
     """Where a person is asked if nobody can be reached at the account before, and what holds for the ask there."""
 
     destination: Destination
     responders: tuple[str, ...]
     confirmers: tuple[str, ...] = ()
     confirmers_elsewhere: tuple[str, ...] = ()
-    ceiling: tuple[str, ...] | None = None
+    allowed_recipients: tuple[str, ...] | None = None
     escalation: Escalation | None = None
 
 
-class Request(FrozenModel):
+class Request(StoredModel):
     """The request of an agent as it was accepted. It never changes."""
 
     name: str
@@ -62,7 +81,7 @@ class Request(FrozenModel):
     push_after: float = 10.0
     """Seconds within which an answer spares people the notification."""
     escalation: Escalation | None = None
-    """Holds at the first destination, as ``ceiling`` does; see `answerback.core.ask.Ask.escalation`."""
+    """Holds at the first destination, as ``allowed_recipients`` does; see `answerback.core.ask.Ask.escalation`."""
     other_accounts: tuple[OtherAccount, ...] = ()
     """The accounts of the agent's owner besides the one that is asked first."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
@@ -76,8 +95,8 @@ class Request(FrozenModel):
     """The abilities of the agent. ``clarify``: people may ask it to explain."""
     mode: Literal["wait", "async"] = "wait"
     """``async``: the agent continues at once and gets the result later."""
-    join: str | None = None
-    """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
+    repeat_key: str | None = None
+    """The key of the calls that repeat this one; see `answerback.service.repeated_calls`."""
     origin: Origin = Origin()
     grants: GrantOffer | None = None
     """The grants that may be made for it; None: none may."""
@@ -88,11 +107,11 @@ class Request(FrozenModel):
     mark: RouteMark | None = None
     """The mark of that route, as it was then."""
     urgency: Urgency = Urgency.NORMAL
-    carrier: str | None = None
+    hook: str | None = None
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
-    ceiling: tuple[str, ...] | None = None
+    allowed_recipients: tuple[str, ...] | None = None
     """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
-    leased: bool = False
+    ends_with_caller: bool = False
     """True if the ask ends once its agent no longer waits, because the host gives up along with what carries the
     answer."""
     files: tuple[AttachedFile, ...] = ()

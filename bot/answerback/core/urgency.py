@@ -34,9 +34,9 @@ class Urgency(StrEnum):
 _PLACES: Final = {each: place for place, each in enumerate(Urgency)}
 
 
-def limit_urgency(asked: Urgency, ceiling: Urgency) -> Urgency:
-    """Return an urgency, or the ceiling if it is higher than that."""
-    return max(asked, ceiling, key=_PLACES.__getitem__)
+def limit_urgency(asked: Urgency, highest: Urgency) -> Urgency:
+    """Return an urgency, or the highest one if it is higher than that."""
+    return max(asked, highest, key=_PLACES.__getitem__)
 
 
 class MarkColor(StrEnum):

@@ -290,7 +290,7 @@ def _view_of(ask: Ask, labels: Labels) -> View:
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
         handed_over=ask.placement.handed_over if ask.open else None,
-        recipients=possible_recipients(ask) if ask.request.ceiling is not None else None,
+        recipients=possible_recipients(ask) if ask.request.allowed_recipients is not None else None,
         editable=editable_call(ask) if ask.request.editable else None,
         grants=_grants(ask),
         grant=ask.grant,

@@ -170,7 +170,7 @@ class HookEndpoints:
         )
         for ask in page.rows:
             request = ask.request
-            by = (request.carrier, request.agent)
+            by = (request.hook, request.agent)
             is_own = request.dialect == APPROVAL and by == (caller.host.name, caller.agent_name)
             # A subagent works beside the session, and may still wait.
             is_subagents = "subagent" in request.metadata
@@ -309,7 +309,7 @@ class HookEndpoints:
             await asyncio.sleep(pause)
 
     async def _submit(self, call: Call, caller: _Caller) -> Submitted:
-        carrier = caller.host.name
+        hook = caller.host.name
         key = call.key and f"call:{call.key}"
         if key is None or len(key) > 2 * _MAX_ID_LENGTH:
             key = caller.run and f"run:{caller.run[:_MAX_ID_LENGTH]}"
@@ -333,7 +333,7 @@ class HookEndpoints:
                 ],
             }
         )
-        return await self.callers.submit(self.service, body, caller.agent, key, carrier)
+        return await self.callers.submit(self.service, body, caller.agent, key, hook)
 
     async def _abandon(self, call: Call, submitting: asyncio.Future[Submitted]) -> None:
         """Withdraw the ask of a permission prompt whose host has closed the connection."""
@@ -359,7 +359,7 @@ class HookEndpoints:
 def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
     """Return True if people answered this ask, and this hook put it for the same questions with these answers."""
     request = ask.request
-    if (request.carrier, request.agent, request.dialect, request.name) != (
+    if (request.hook, request.agent, request.dialect, request.name) != (
         *(caller.host.name, caller.agent_name, call.dialect),
         call.name,
     ):

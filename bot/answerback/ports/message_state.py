@@ -39,7 +39,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
                 message=dict(shown.message) or None,
                 thread=thread,
                 was_visible=before.placement.was_visible
-                or shown.seen
+                or shown.is_visible
                 or shown.revision == of.revision,
             )
             before = replace(before, placement=there)
@@ -58,7 +58,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     opened = latest.opening
     if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
         opened = replace(opened, shown=shown.at)
-    is_here = shown.seen or shown.revision == of.revision
+    is_here = shown.is_visible or shown.revision == of.revision
     seen = place.was_visible or (is_here and bool(shown.message))
     reference = dict(shown.message) or None
     place = replace(

@@ -53,7 +53,7 @@ class Write(NamedTuple):
     """Claims the message together with the change, if it is outdated and no other process holds it."""
     grant: GrantChange | None = None
     """The change of a grant. Only a new ask uses one."""
-    seen: SeenState | None = None
+    seen_state: SeenState | None = None
     """The part of its debt that the agent has seen, since the ask's ``read_by_agent_at``; None: as before."""
     rows: tuple[NewRow, ...] = ()
     """The rows that extensions store with the change."""

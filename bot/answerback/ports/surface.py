@@ -215,7 +215,7 @@ class Shown:
     thread: Thread
     at: float | None = None
     """The time from which it certainly shows it, by the platform's clock."""
-    seen: bool = False
+    is_visible: bool = False
     """True if people can see the message, even if it shows an earlier revision."""
 
 

@@ -53,7 +53,7 @@ CARRIER: Final = LeasePolicy(seconds=60.0, renewal=15.0, notes_departure=False)
 
 
 def policy_of(request: Request) -> LeasePolicy:
-    return CARRIER if request.leased else AGENT
+    return CARRIER if request.ends_with_caller else AGENT
 
 
 def lease_until(ask: Ask, at: float) -> Ask:
@@ -129,7 +129,7 @@ class AgentPresence:
 
     def track_wait(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """Count the agent as waiting for an ask for as long as the context lasts."""
-        if not ask.open or (ask.request.callback is not None and not ask.request.leased):
+        if not ask.open or (ask.request.callback is not None and not ask.request.ends_with_caller):
             return nullcontext()
         policy = policy_of(ask.request)
         return _TrackedWait(self, ask.id, policy, renews=self._expires_soon(ask))

@@ -58,12 +58,12 @@ class Callers:
         body: Submission,
         agent: Agent | None,
         key: str | None,
-        carrier: str | None = None,
+        hook: str | None = None,
     ) -> Submitted:
         """Submit for an agent; the same ``key`` with the same body returns the first ask.
 
         Args:
-            carrier: the hook that puts the ask, which has keys of its own.
+            hook: the hook that puts the ask, which has keys of its own.
 
         Raises:
             InvalidCallError: with every error in the call.
@@ -71,7 +71,7 @@ class Callers:
         """
         digest = digest_of(body.model_dump(mode="json", exclude={"files"}))
         submitting = service.submit(
-            body, agent=agent, idempotency_key=key, digest=digest, carrier=carrier
+            body, agent=agent, idempotency_key=key, digest=digest, hook=hook
         )
         return await self.run_to_completion(submitting)
 

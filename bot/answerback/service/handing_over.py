@@ -51,8 +51,8 @@ def decide_hand_over(
         recipient: the person who was looked up last; None: nobody was.
     """
     ids = normalize_responders((action.to,), ask.placement.destination.surface, people) or ()
-    ceiling = hand_over_limit(ask)
-    if ceiling is None:
+    allowed = hand_over_limit(ask)
+    if allowed is None:
         return _rejected(ask, refusals.NO_CEILING)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
@@ -62,9 +62,9 @@ def decide_hand_over(
     if recipient.is_person is False:
         return Rejected(RejectReason.INVALID, ask, (refusals.NOT_A_PERSON.problem(ids[0]),))
     known = tuple(each for each in ids if _is_known(each, ask, people, surface, recipient))
-    listed = tuple(each for each in ids if each in ceiling or (ANYONE in ceiling and each in known))
+    listed = tuple(each for each in ids if each in allowed or (ANYONE in allowed and each in known))
     if not listed:
-        named = tuple(each for each in ceiling if each != ANYONE)
+        named = tuple(each for each in allowed if each != ANYONE)
         missing = missing_groups(named, recipient.actor)
         if missing:
             return NeedsGroups(ask, recipient.actor, missing, as_recipient=True)

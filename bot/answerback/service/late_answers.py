@@ -222,7 +222,7 @@ def _note_collected(
         collection=replace(ask.collection, unread_by_agent=at is None, read_by_agent_at=at),
         placement=replace(ask.placement, shown_revision=shown),
     )
-    write = Write(recorded, seen=state)
+    write = Write(recorded, seen_state=state)
     return Decision(write, write)
 
 

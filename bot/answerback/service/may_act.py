@@ -199,4 +199,7 @@ def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan | 
             "or ask in a group."
         )
         return Problem(pointer="/responders", code="responders_required", message=message)
-    return replace(named_here, ceiling=planned.ceiling and named(planned.ceiling, here))
+    return replace(
+        named_here,
+        allowed_recipients=planned.allowed_recipients and named(planned.allowed_recipients, here),
+    )

@@ -57,7 +57,7 @@ class RepeatedCalls:
         ask = None if latest is None else await self.store.asks.get(latest.ask_id)
         if latest is None or ask is None or self.presence.is_waiting(ask.id):
             return None
-        if ask.request.leased:
+        if ask.request.ends_with_caller:
             return None  # one approval allows one call
         if body.conversation is None and latest.at < self.clock.now() - JOINABLE_SECONDS:
             return None
@@ -65,11 +65,11 @@ class RepeatedCalls:
 
     async def save_wait(self, ask: Ask) -> None:
         """Note that the agent waits for an ask, or has just stopped."""
-        if ask.request.join is None or ask.request.leased:
+        if ask.request.repeat_key is None or ask.request.ends_with_caller:
             return
         latest = _Latest(ask_id=ask.id, at=self.clock.now())
         try:
-            await self.store.drafts.save(ask.request.join, latest.model_dump(), latest.at)
+            await self.store.drafts.save(ask.request.repeat_key, latest.model_dump(), latest.at)
         except StoreError as error:  # the same call again then asks again
             extra = {"action": "wait_unnoted", "ask_id": ask.id}
             logger.warning("Could not record that an agent waits: %s", error, extra=extra)

@@ -63,7 +63,7 @@ class Plan:
     confirmers: tuple[str, ...]
     """Who may confirm; empty, and nobody elsewhere: the responders."""
     confirmers_elsewhere: tuple[str, ...]
-    ceiling: tuple[str, ...] | None
+    allowed_recipients: tuple[str, ...] | None
     """To whom responders may hand it over; None: to nobody."""
     grants: GrantRule | None
     edit: bool
@@ -84,7 +84,7 @@ def plan(
     routes: Routes,
     surfaces: frozenset[str],
     agent: Agent | None,
-    carrier: str | None = None,
+    hook: str | None = None,
     is_up: Callable[[str], bool] = lambda _surface: False,
     account: Destination | None = None,
 ) -> Plan | tuple[Problem, ...]:
@@ -93,7 +93,7 @@ def plan(
     Args:
         surfaces: the names of all existing surfaces, configured or not.
         agent: who submits; None if no tokens are configured.
-        carrier: the hook that puts the ask.
+        hook: the hook that puts the ask.
         is_up: returns whether a surface can reach people now.
         account: the account at which to ask the agent's owner; None: the first that can be reached.
     """
@@ -144,7 +144,7 @@ def plan(
         context_format=submission.context_format or route.context_format,
         mention=route.mention,
         escalation=_escalation(submission, route, people, surfaces, destination, is_up),
-        origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
+        origin=read_origin(submission.origin, submission.name, submission.metadata, hook, owner),
         route=str(to) if named else None,
         mark=route.mark,
         urgency=limit_urgency(submission.urgency or route.urgency, route.max_urgency),
@@ -153,7 +153,7 @@ def plan(
         else None,
         confirmers=confirmers[0] if confirmers else (),
         confirmers_elsewhere=confirmers[1] if confirmers else (),
-        ceiling=normalize_responders(route.responders, surface, people),
+        allowed_recipients=normalize_responders(route.responders, surface, people),
         grants=route.grants,
         edit=route.edit,
         other_accounts=other_accounts,
@@ -261,25 +261,25 @@ def plan_responders(
     A route's list is an upper limit. Names are compared as written. Whether a person is in a listed group is not known
     here, so a call that names such a person is refused.
     """
-    ceiling = normalize_responders(route.responders, surface, people)
+    limit = normalize_responders(route.responders, surface, people)
     requested = normalize_responders(from_call, surface, people)
     if from_call is None:
-        return ceiling if ceiling != () else _nobody_there(surface)
+        return limit if limit != () else _nobody_there(surface)
     if not route.responders_from_call:
         return _forbidden("Who may answer is set by this route. Leave responders out.")
     if not from_call:
-        code = "responders_forbidden" if ceiling else "empty"
+        code = "responders_forbidden" if limit else "empty"
         message = '"responders" is empty. Name at least one, or leave it out.'
         return Problem(pointer="/responders", code=code, message=message)
     if not requested:
         return _nobody_there(surface)
-    if ceiling is None or ANYONE in ceiling:
+    if limit is None or ANYONE in limit:
         return requested
-    allowed = ", ".join(f'"{name}"' for name in ceiling)
+    allowed = ", ".join(f'"{name}"' for name in limit)
     advice = f"The route allows {allowed}: name some of these, or leave responders out."
     if from_call == ANYONE:
         return _forbidden(f'"anyone" is more than this route allows. {advice}')
-    not_allowed = ", ".join(f'"{name[:100]}"' for name in requested if name not in ceiling)
+    not_allowed = ", ".join(f'"{name[:100]}"' for name in requested if name not in limit)
     return _forbidden(f"{not_allowed} may not answer here. {advice}") if not_allowed else requested
 
 
@@ -309,7 +309,7 @@ def read_origin(
     sent: SubmittedOrigin,
     name: str,
     metadata: Mapping[str, JsonValue],
-    carrier: str | None,
+    hook: str | None,
     owner: str | None,
 ) -> Origin:
     """Return the origin of an ask: its project or the last part of its folder, and a hook's subagent beside the
@@ -317,8 +317,8 @@ def read_origin(
     named = metadata.get("project")
     from_folder = file_name(sent.folder) if sent.folder else None
     project = sent.project or from_folder or (named if isinstance(named, str) else None)
-    host = _TITLES.get(name if carrier is None else carrier) or _program(metadata)
-    subagent = metadata.get("subagent") if carrier else None
+    host = _TITLES.get(name if hook is None else hook) or _program(metadata)
+    subagent = metadata.get("subagent") if hook else None
     if isinstance(subagent, str) and subagent.strip():
         host = f"{host or DEFAULT_ASKER} ({subagent})"
     return Origin(

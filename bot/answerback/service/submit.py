@@ -109,13 +109,13 @@ class Submitter:
         agent: Agent | None = None,
         idempotency_key: str | None = None,
         digest: str = "",
-        carrier: str | None = None,
+        hook: str | None = None,
     ) -> Submitted:
         """Store a tool call as an ask and have it shown.
 
         Args:
             digest: of the body without its files; a repeated key with another digest, or other files, is refused.
-            carrier: the hook that puts the ask, which has idempotency keys of its own.
+            hook: the hook that puts the ask, which has idempotency keys of its own.
 
         Raises:
             InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
@@ -123,21 +123,21 @@ class Submitter:
         """
         if body.files and idempotency_key is not None:
             digest = digest_of([digest, await self.files.identify(body.files)])
-        key = _key(agent, idempotency_key, digest, carrier)
-        submitted = await self._submit(body, agent, key, carrier)
+        key = _key(agent, idempotency_key, digest, hook)
+        submitted = await self._submit(body, agent, key, hook)
         await self.presence.record_poll(submitted.ask)
         return submitted
 
     async def _submit(
-        self, body: Submission, agent: Agent | None, key: Idempotency | None, carrier: str | None
+        self, body: Submission, agent: Agent | None, key: Idempotency | None, hook: str | None
     ) -> Submitted:
         join = None if body.join is None else join_key(body, agent)
         if join and (joined := await self.repeats.find(join, body, key)) is not None:
             return Submitted(joined, created=False)
         try:
-            parsed, planned, attached = await self._read(body, agent, carrier)
+            parsed, planned, attached = await self._read(body, agent, hook)
             editable = await self._editable(body, parsed, planned)
-            ask = self._new_ask(body, agent, parsed, planned, join, carrier, attached, editable)
+            ask = self._new_ask(body, agent, parsed, planned, join, hook, attached, editable)
             write = await self._first_write(ask)
             if attached.inline:
                 await self.files.store_inline(attached, _owner(agent))
@@ -171,13 +171,13 @@ class Submitter:
         return Submitted(ask, created=True)
 
     async def _read(
-        self, body: Submission, agent: Agent | None, carrier: str | None
+        self, body: Submission, agent: Agent | None, hook: str | None
     ) -> tuple[ParsedCall, Plan, Attachments]:
         """The parsed call, its plan and its files; raises InvalidCallError with all their errors."""
         parsed = await self._parse(body)
         dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
         known = self.known_surfaces | self.commits.surfaces.keys()
-        planned = plan(body, self.routes, known, agent, carrier, is_up=self.commits.is_up)
+        planned = plan(body, self.routes, known, agent, hook, is_up=self.commits.is_up)
         if isinstance(planned, Plan):
             planned = self._place(planned)
         problems = [] if isinstance(planned, Plan) else [*planned]
@@ -206,8 +206,8 @@ class Submitter:
         surface = surfaces.get(to.surface)
         # In a direct message, other people who are listed do not see it, but it can be handed over to them.
         if to.user is not None:
-            ceiling = planned.ceiling or planned.responders
-            planned = replace(planned, responders=(to.user,), ceiling=ceiling)
+            allowed = planned.allowed_recipients or planned.responders
+            planned = replace(planned, responders=(to.user,), allowed_recipients=allowed)
             if planned.is_to_owner and surface is not None and not surface.live:
                 to = Destination(surface=to.surface)  # a page has no direct messages
                 planned = replace(planned, destination=to)
@@ -239,7 +239,7 @@ class Submitter:
         return (Problem(pointer="/responders", code="responders_required", message=message),)
 
     def _plan_other_accounts(
-        self, body: Submission, agent: Agent | None, carrier: str | None, planned: Plan
+        self, body: Submission, agent: Agent | None, hook: str | None, planned: Plan
     ) -> tuple[OtherAccount, ...]:
         """Return what holds at each other account of the agent's owner, without those where the ask cannot be."""
         if not planned.other_accounts:
@@ -249,9 +249,7 @@ class Submitter:
         places = [each for each in planned.other_accounts if each.surface in surfaces]
         found: list[OtherAccount] = []
         for place in places:
-            other = plan(
-                body, self.routes, known, agent, carrier, self.commits.is_up, account=place
-            )
+            other = plan(body, self.routes, known, agent, hook, self.commits.is_up, account=place)
             there = self._place(other) if isinstance(other, Plan) else other
             if isinstance(there, Plan):
                 found.append(
@@ -260,7 +258,7 @@ class Submitter:
                         responders=there.responders or (),
                         confirmers=there.confirmers,
                         confirmers_elsewhere=there.confirmers_elsewhere,
-                        ceiling=there.ceiling,
+                        allowed_recipients=there.allowed_recipients,
                         escalation=there.escalation,
                     )
                 )
@@ -322,7 +320,7 @@ class Submitter:
         parsed: ParsedCall,
         planned: Plan,
         join: str | None,
-        carrier: str | None,
+        hook: str | None,
         attached: Attachments,
         editable: tuple[EditableCall, ...],
     ) -> Ask:
@@ -352,11 +350,11 @@ class Submitter:
             remind_after=planned.remind_after,
             push_after=planned.push_after,
             escalation=planned.escalation,
-            other_accounts=self._plan_other_accounts(body, agent, carrier, planned),
+            other_accounts=self._plan_other_accounts(body, agent, hook, planned),
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,
-            join=join,
+            repeat_key=join,
             mode=body.mode or ("async" if parsed.is_async else "wait"),
             prompt_label=agent.display_name if agent else DEFAULT_ASKER,
             prompt_labels=rules.labels(parsed.dialect, body.name, parsed.form.tool)
@@ -367,15 +365,15 @@ class Submitter:
             route=planned.route,
             mark=planned.mark,
             urgency=planned.urgency,
-            ceiling=planned.ceiling,
+            allowed_recipients=planned.allowed_recipients,
             grants=plan_offer(agent, body, parsed, planned) if planned.grants else None,
-            carrier=carrier,
-            leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
+            hook=hook,
+            ends_with_caller=(body.leased or hook is not None) and parsed.dialect == APPROVAL,
             files=attached.files,
             trace={} if begin_trace is None else begin_trace(ask_id),
         )
         reachable = request.callback is not None or request.mode == "async"
-        is_tracked = request.leased or not reachable
+        is_tracked = request.ends_with_caller or not reachable
         seconds = policy_of(request).seconds if is_tracked else None
         return Ask(
             id=ask_id,
@@ -393,7 +391,7 @@ class Submitter:
                 wait_seconds=seconds,
                 agent_left=request.mode == "async"
                 and request.callback is None
-                and not request.leased,
+                and not request.ends_with_caller,
             ),
             schedule=Schedule(
                 expires_at=now + planned.expires_in if planned.expires_in is not None else None
@@ -448,13 +446,11 @@ class Submitter:
         )
 
 
-def _key(
-    agent: Agent | None, key: str | None, digest: str, carrier: str | None
-) -> Idempotency | None:
+def _key(agent: Agent | None, key: str | None, digest: str, hook: str | None) -> Idempotency | None:
     if key is None:
         return None
     # No header can contain a line end, so no agent can submit an ask in a hook's place.
-    scope = "" if carrier is None else f"{carrier}\n"
+    scope = "" if hook is None else f"{hook}\n"
     return Idempotency(agent.name if agent else _NO_AGENT, scope + key, digest)
 
 

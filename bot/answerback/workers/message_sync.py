@@ -311,7 +311,7 @@ class MessageSync:
         async def save(shown: Shown) -> None:
             nonlocal seen
             await self.service.store.asks.save_shown(ask.id, shown, ask)
-            seen = seen or shown.seen
+            seen = seen or shown.is_visible
 
         try:
             async with self._hold_message_claim(ask, since):

@@ -277,7 +277,7 @@ class Scheduler:
 
     async def _handle_lapse(self, ask: Ask) -> None:
         """Find out whether the agent still waits; without that, an approval ends with its carrier."""
-        if ask.request.leased:
+        if ask.request.ends_with_caller:
             await self.service.approval_leases.end_lease(ask.id)
         else:
             waits = self.service.presence.has_waiter(ask.id)

@@ -243,8 +243,10 @@ class Batch:
             asks.insert_related(db, write)
             if write.grant is not None:
                 asks.store_grant(db, write.grant)
-        if write.seen is not None:
-            self._newly_seen.append((new.id, int(write.seen), new.collection.read_by_agent_at))
+        if write.seen_state is not None:
+            self._newly_seen.append(
+                (new.id, int(write.seen_state), new.collection.read_by_agent_at)
+            )
         self._asks[new.id] = new
         self._recent.update(new)
         delivery, digest = delivery_seen

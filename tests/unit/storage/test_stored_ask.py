@@ -15,6 +15,7 @@ from answerback.core.giving_up import TriedAgain
 from answerback.core.handing_over import apply_hand_over
 from answerback.core.person import Person
 from answerback.core.placement import PlaceBefore
+from answerback.core.request import Request
 from answerback_storage import rows
 from answerback_storage.stored_ask import STORED_NAMES
 from answerback_testing.example_asks import new_ask, with_values
@@ -119,3 +120,24 @@ def test_a_renamed_field_keeps_the_name_that_it_was_first_stored_with(
     assert name not in state
     row = (1, ask.id, ask.revision, 0, None, None, rows.dump_state(ask).encode())
     assert rows.ask_from_row(row, ask.request) == ask
+
+
+@pytest.mark.rule("DATA-23")
+def test_a_renamed_field_of_a_request_keeps_its_name_too() -> None:
+    stored = {"ceiling": ["ann"], "leased": True, "carrier": "codex", "join": "join:1"}
+    elsewhere = {"destination": {"surface": "web"}, "responders": ["ann"], "ceiling": ["bob"]}
+    values = {
+        "allowed_recipients": ("ann",),
+        "ends_with_caller": True,
+        "hook": "codex",
+        "repeat_key": "join:1",
+        "other_accounts": (elsewhere,),
+    }
+    request = new_ask(request=values).request
+    text = rows.dump_request(request)
+    written = from_json(text)
+    assert {key: written[key] for key in stored} == stored
+    assert written["other_accounts"][0]["ceiling"] == ["bob"]
+    assert not written.keys() & (values.keys() - {"other_accounts"})
+    assert Request.model_validate_json(text) == request
+    assert request.other_accounts[0].allowed_recipients == ("bob",)

@@ -86,7 +86,7 @@ async def test_an_approval_ends_after_its_codex_bridge_was_killed_and_a_question
         assert gave_up(await ended(service, approval)) is GaveUp.GONE
     still = await service.running.service.get(question.id)
     assert still is not None
-    assert (still.open, still.request.leased) == (True, False)
+    assert (still.open, still.request.ends_with_caller) == (True, False)
 
 
 @pytest.mark.rule("LATE-8")

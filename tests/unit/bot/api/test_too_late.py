@@ -201,6 +201,6 @@ async def test_a_waiting_call_holds_the_lease(api: Served) -> None:
     await api.waiters(1)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
-    assert (stored.request.leased, stored.attendance.wait_seconds) == (True, 60.0)
+    assert (stored.request.ends_with_caller, stored.attendance.wait_seconds) == (True, 60.0)
     await report(api, ask)
     assert (await waiting)[1]["gave_up"] == "denied"

@@ -20,7 +20,7 @@ BUILDER = Agent("ann-laptop", label="Builder")
 
 @pytest.mark.rule("ASK-8")
 @pytest.mark.parametrize(
-    ("carrier", "agent", "more", "read", "label", "project"),
+    ("hook", "agent", "more", "read", "label", "project"),
     [
         (None, None, {}, "Assistant", "Assistant", None),
         (None, None, {"origin": {"project": "app"}}, "Assistant in app", "Assistant", "app"),
@@ -41,10 +41,10 @@ BUILDER = Agent("ann-laptop", label="Builder")
     ],
 )  # fmt: skip
 async def test_people_and_agents_read_who_asks_from_where(
-    parts: Parts, carrier: str | None, agent: Agent | None, more: Any, read: str, label: str, project: str | None
+    parts: Parts, hook: str | None, agent: Agent | None, more: Any, read: str, label: str, project: str | None
 ) -> None:  # fmt: skip
     body = read_submission({"name": "ask_user", "arguments": GO, "to": "web", **more})
-    ask = (await parts.service().submit(body, agent=agent, carrier=carrier)).ask
+    ask = (await parts.service().submit(body, agent=agent, hook=hook)).ask
     assert asker_label(ask) == read
     origin: Any = ask_json(ask)["origin"]
     assert ask_json(ask)["confirmed_by"] == []

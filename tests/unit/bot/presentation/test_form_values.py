@@ -131,7 +131,7 @@ def test_the_form_of_a_reply_says_what_it_does(
 )
 def test_a_person_is_named_by_number_or_by_id(typed: str, to: str) -> None:
     ask = form_ask()
-    request = ask.request.model_copy(update={"ceiling": ("U1", "@leads", "U2")})
+    request = ask.request.model_copy(update={"allowed_recipients": ("U1", "@leads", "U2")})
     spec = planned(replace(ask, request=request), Entry.HAND_OVER, NO_LIMITS)
     assert [choice.label for choice in spec.inputs[0].choices] == ["U1", "U2"]
     assert read_form(spec, {"0": typed}, None) == HandOver(to=to)

@@ -169,7 +169,7 @@ async def test_a_lease_that_cannot_be_renewed_while_the_database_is_away_is_rene
 @pytest.mark.rule("LATE-8")
 async def test_only_an_approval_is_leased(parts: Parts) -> None:
     service = parts.service()
-    assert not (await service.submit(ask_user(leased=True))).ask.request.leased
+    assert not (await service.submit(ask_user(leased=True))).ask.request.ends_with_caller
     background = await submit(service, mode="async")
     assert (background.attendance.wait_seconds, background.attendance.agent_left) == (LEASE, False)
 

@@ -258,7 +258,11 @@ async def test_an_erased_ask_names_nobody_to_whom_it_was_handed_over(parts: Part
     erased = erase_ask(
         replace(done.ask, schedule=replace(done.ask.schedule, recipient_ids=("U2",))), 5.0, []
     )
-    assert (erased.schedule.recipient_ids, erased.placement.responders, erased.request.ceiling) == (
+    assert (
+        erased.schedule.recipient_ids,
+        erased.placement.responders,
+        erased.request.allowed_recipients,
+    ) == (
         (),
         (),
         None,
@@ -400,5 +404,5 @@ def test_a_list_to_choose_from_has_the_listed_and_if_anyone_may_the_directory() 
         (("U1", "anyone"), ("U1", "U7", "U8")),
         (None, None),
     ):
-        ask = new_ask(to=place, request={"ceiling": ceiling})
+        ask = new_ask(to=place, request={"allowed_recipients": ceiling})
         assert people_to_choose(ask, people) == choices

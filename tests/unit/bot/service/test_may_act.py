@@ -270,7 +270,7 @@ def plan(
     responders: tuple[str, ...] | None = ("ann",),
     *,
     confirmers: tuple[str, ...] = (),
-    ceiling: tuple[str, ...] | None = None,
+    allowed_recipients: tuple[str, ...] | None = None,
     escalation: Escalation | None = None,
     destination: Destination = CHAT,
 ) -> Plan:
@@ -291,7 +291,7 @@ def plan(
         confirmation=None,
         confirmers=confirmers,
         confirmers_elsewhere=(),
-        ceiling=ceiling,
+        allowed_recipients=allowed_recipients,
         grants=None,
         edit=False,
     )
@@ -305,12 +305,14 @@ def named(planned: Plan) -> Plan:
 
 @pytest.mark.rule("TELEGRAM-10")
 def test_the_administrators_of_a_place_are_named_for_it() -> None:
-    done = named(plan(("ann", "@admins"), confirmers=("@admins",), ceiling=("@admins", "eve")))
+    done = named(
+        plan(("ann", "@admins"), confirmers=("@admins",), allowed_recipients=("@admins", "eve"))
+    )
     assert done.responders == ("ann", "@C1")
     assert done.confirmers == ("@C1",)
-    assert done.ceiling == ("@C1", "eve")
+    assert done.allowed_recipients == ("@C1", "eve")
     nobody = named(plan(None))
-    assert (nobody.responders, nobody.ceiling, nobody.escalation) == (None, None, None)
+    assert (nobody.responders, nobody.allowed_recipients, nobody.escalation) == (None, None, None)
 
 
 @pytest.mark.rule("TELEGRAM-10")

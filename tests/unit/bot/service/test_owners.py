@@ -80,7 +80,7 @@ async def test_an_owner_whose_first_account_is_refused_is_asked_at_the_next_one(
     parts.chat.failures += [DestinationGoneError("not started"), DestinationGoneError("closed")]
     async with running(parts, routes=routes) as (service, sync):
         ask = (await service.submit(ask_user(to=None, responders=None), agent=ANNS)).ask
-        assert (ask.placement.destination, ask.ceiling) == (
+        assert (ask.placement.destination, ask.allowed_recipients) == (
             Destination(surface="chat", user="U1"),
             ("U1", "U2", "B"),
         )
@@ -101,7 +101,7 @@ async def test_an_owner_whose_first_account_is_refused_is_asked_at_the_next_one(
             ("ann",),
             ("bob",),
         )
-        assert ask.ceiling == ("ann", "bob")
+        assert ask.allowed_recipients == ("ann", "bob")
         assert ask.escalation is not None
         assert ask.escalation.responders == ("boss",)
         bodies = [line.entry.body for line in await service.record(ask.id)]
