@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final, NamedTuple, TypeVar
 
 from tests.meta.project import ROOT, files
+from tests.mutants.collected import Outcome, Task
 from tests.mutants.guards import GUARDS, Guards
 from tests.mutants.mutant import Mutant
 from tests.mutants.table import MUTANTS
@@ -32,13 +33,15 @@ _TIMEOUT: Final = 600
 """Seconds for the tests of a slow mutant, or of a decision."""
 _QUICK_TIMEOUT: Final = 120
 """Seconds for the tests of any other mutant."""
-_TEST_TIMEOUT = 20
+_TEST_TIMEOUT: Final = 10
 """Seconds for one test, unless the mutant is slow: with a mutant, tests often wait for what never happens."""
 _QUICK_SHARE: Final = 3
 """With ``--quick``, of so many decisions of a module one is changed."""
 _RESULTS: Final = {0: "SURVIVED", 1: "noticed", 5: "SURVIVED"}
 """The meaning of pytest's exit status for a mutant: no test failed, some did, none ran. Others say nothing about it."""
 _NOTHING: Final = "NO RESULT"
+_OUTCOMES: Final = {Outcome.FAILED: "noticed", Outcome.PASSED: "SURVIVED", Outcome.NONE: _NOTHING}
+"""The same for a task."""
 _LIBRARIES: Final = (
     "aiohttp.web",
     "blockbuster",
@@ -84,24 +87,11 @@ class Checkout(NamedTuple):
         return status, next((line for line in lines if line.startswith(beginnings)), "")
 
 
-class Collected(NamedTuple):
-    """The process that has collected the tests of guards, and runs them with a decision changed."""
+class DecisionChange(NamedTuple):
+    """A decision of a guard that is changed."""
 
-    process: subprocess.Popen[str]
-
-    def first_failure(self, guards: Guards, number: int | None) -> str | None:
-        """Return the id of the first test that failed, None if none did, or "?" if they took too long.
-
-        Args:
-            number: the decision that is changed; None: none is.
-        """
-        to, answers = self.process.stdin, self.process.stdout
-        if to is None or answers is None:
-            raise AssertionError("both are pipes")
-        to.write(json.dumps([_TIMEOUT, guards.module, number, guards.tests]) + "\n")
-        to.flush()
-        failed: str | None = json.loads(answers.readline())
-        return failed
+    guards: Guards
+    number: int
 
 
 @contextmanager
@@ -110,15 +100,6 @@ def checkout_in(path: Path, libraries: Sequence[str] = ()) -> Iterator[Checkout]
     command = ("-P", str(ROOT / "tests/mutants/forks.py"), *libraries)
     with _python(path, command) as process:
         yield Checkout(path, process)
-
-
-@contextmanager
-def _collected_in(path: Path, tests: Sequence[str]) -> Iterator[Collected]:
-    """Start the process that collects tests in a checkout."""
-    options = ("-q", "-p", "no:cacheprovider", "--assert=plain", "-o", f"timeout={_TEST_TIMEOUT}")
-    command = ("-m", "tests.mutants.collected", *options, *tests)
-    with _python(path, command) as process:
-        yield Collected(process)
 
 
 @contextmanager
@@ -153,7 +134,7 @@ def main(arguments: Sequence[str]) -> int:
         if not ("--quick" in arguments and mutant.slow)
     ]
     decisions = [
-        (guards, number)
+        DecisionChange(guards, number)
         for guards in GUARDS
         for number, decision in enumerate(guards.decisions())
         if is_chosen(f"{guards.file} {decision}")
@@ -161,16 +142,20 @@ def main(arguments: Sequence[str]) -> int:
     ]
     if not chosen and not decisions:
         sys.exit("No mutant has one of these words in its file or line.")
-    workers = len(os.sched_getaffinity(0)) + 1  # some tests wait for what never happens
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        copies = [_copy(folder / str(number)) for number in range(workers)]
-        pool = stack.enter_context(ThreadPoolExecutor(workers))
-        verify = "--quick" not in arguments
-        results = [
-            *_run_mutants(chosen, copies, pool, verify=verify),
-            *_change_decisions(decisions, copies, pool, verify=verify),
-        ]
+    at_a_time = len(os.sched_getaffinity(0)) + 2  # some tests wait for what never happens
+    verify = "--quick" not in arguments
+    left = [mutant for mutant in chosen if mutant.slow]
+    results: list[Result] = []
+    changes: list[Mutant | DecisionChange] = [each for each in chosen if not each.slow]
+    changes += decisions
+    for change, outcome, failed in _run_in_forks(changes, at_a_time, verify=verify):
+        if isinstance(change, DecisionChange):
+            results.append(_result_of_decision(change, outcome, failed))
+        elif outcome == Outcome.FAILED:
+            results.append(_report("noticed", change.describe(), failed))
+        else:
+            left.append(change)
+    results += _run_in_copies(left, at_a_time, verify=verify)
     wrong = [result.line for result in results if not result.noticed]
     # Once more at the end, because many who read this see only the last lines.
     sys.stdout.writelines(wrong)
@@ -178,39 +163,76 @@ def main(arguments: Sequence[str]) -> int:
     return int(bool(wrong))
 
 
-def _run_mutants(
-    chosen: Sequence[Mutant], copies: Sequence[Path], pool: Executor, *, verify: bool
-) -> list[Result]:
-    """Return what the tests say about each mutant of the table."""
-    if not chosen:
+def _run_in_forks(
+    changes: Sequence[Mutant | DecisionChange], at_a_time: int, *, verify: bool
+) -> Iterator[tuple[Mutant | DecisionChange, Outcome, str]]:
+    """Yield what the tests of each change say, and the first that failed, as far as no module is imported anew for it.
+
+    A mutant that they do not notice here has to be run in a copy: it may change what only another process runs.
+    """
+    if not changes:
+        return
+    tests = dict.fromkeys(test for change in changes for test in _tests_of(change))
+    tasks = [_task(change, number) for number, change in enumerate(changes)]
+    as_it_is = [Task(-number, _TIMEOUT, [test]) for number, test in enumerate(tests, 1)]
+    for number, outcome, failed in run_tasks([*(as_it_is if verify else ()), *tasks], at_a_time):
+        if number >= 0:
+            yield changes[number], outcome, failed
+        elif outcome != Outcome.PASSED:
+            sys.exit(f"Without any mutant: {failed or as_it_is[-number - 1].tests}")
+
+
+def run_tasks(tasks: Sequence[Task], at_a_time: int) -> Iterator[tuple[int, Outcome, str]]:
+    """Yield the number of each task when it has ended, its outcome, and the first test that failed."""
+    files = dict.fromkeys(test.partition("::")[0] for task in tasks for test in task.tests)
+    options = ("-q", "-p", "no:cacheprovider", "--assert=plain", "-o", f"timeout={_TEST_TIMEOUT}")
+    left = {task.number for task in tasks}
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(task._asdict()) + "\n" for task in tasks)
+        file.flush()
+        command = ["-m", "tests.mutants.collected", file.name, str(at_a_time), *options, *files]
+        with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True) as ran:
+            try:
+                for line in ran.stdout or ():
+                    number, outcome, failed, seconds = json.loads(line)
+                    left.remove(number)
+                    yield number, Outcome(outcome), f"{seconds:.1f} s: {failed or 'no test failed'}"
+            finally:
+                ran.kill()
+    for number in left:
+        yield number, Outcome.NONE, f"collecting the tests ended with {ran.returncode}"
+
+
+def _tests_of(change: Mutant | DecisionChange) -> Sequence[str]:
+    return change.tests if isinstance(change, Mutant) else change.guards.tests
+
+
+def _task(change: Mutant | DecisionChange, number: int) -> Task:
+    if isinstance(change, DecisionChange):
+        decision = (change.guards.module, change.number)
+        return Task(number, _TIMEOUT, change.guards.tests, decision=decision)
+    file = ROOT / change.file
+    text = file.read_text("utf-8")
+    changed = text.replace(change.line, change.mutant)
+    return Task(number, _QUICK_TIMEOUT, change.tests, source=(str(file), text, changed))
+
+
+def _run_in_copies(mutants: Sequence[Mutant], at_a_time: int, *, verify: bool) -> list[Result]:
+    """Return what the tests of mutants say in copies of the project, where all of it is imported anew for each."""
+    if not mutants:
         return []
+    workers = min(at_a_time, len(mutants))
     with ExitStack() as stack:
-        checkouts = [stack.enter_context(checkout_in(copy, _LIBRARIES)) for copy in copies]
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        checkouts = [
+            stack.enter_context(checkout_in(_copy(folder / str(number)), _LIBRARIES))
+            for number in range(workers)
+        ]
+        pool = stack.enter_context(ThreadPoolExecutor(workers))
         if verify:
-            verify_passing(chosen, checkouts[0])
+            verify_passing(mutants, checkouts[0])
         free = _queue(checkouts)
-        return [*pool.map(lambda mutant: _in_a_copy(mutant, free), chosen)]
-
-
-def _change_decisions(
-    decisions: Sequence[tuple[Guards, int]],
-    copies: Sequence[Path],
-    pool: Executor,
-    *,
-    verify: bool,
-) -> list[Result]:
-    """Return what the tests of guards say about each of their decisions, changed."""
-    if not decisions:
-        return []
-    tests = list(dict.fromkeys(test for guards, _ in decisions for test in guards.tests))
-    with ExitStack() as stack:
-        processes = [stack.enter_context(_collected_in(copy, tests)) for copy in copies]
-        of_all = [guards for guards in GUARDS if any(guards is each for each, _ in decisions)]
-        for guards in of_all if verify else ():
-            if failed := processes[0].first_failure(guards, None):
-                sys.exit(f"Without any mutant: {failed}")
-        free = _queue(processes)
-        return [*pool.map(lambda each: _with_decision_changed(each[0], each[1], free), decisions)]
+        return [*pool.map(lambda mutant: _in_a_copy(mutant, free), mutants)]
 
 
 def _queue(items: Iterable[T]) -> SimpleQueue[T]:
@@ -239,23 +261,18 @@ def _in_a_copy(mutant: Mutant, free: SimpleQueue[Checkout]) -> Result:
             result, reason = tried(mutant, checkout)
     finally:
         free.put(checkout)
-    return _report(result, f"{mutant.file}: {mutant.line.strip()}", reason)
+    return _report(result, mutant.describe(), reason)
 
 
-def _with_decision_changed(guards: Guards, number: int, free: SimpleQueue[Collected]) -> Result:
-    collected = free.get()
-    try:
-        failed = collected.first_failure(guards, number)
-    finally:
-        free.put(collected)
-    decision = guards.decisions()[number]
-    same = guards.equivalent.get((decision.function, decision.change))
-    result = _NOTHING if failed == "?" else "SURVIVED" if failed is None else "noticed"
-    reason = failed or ""
-    if same is not None:
-        result = "noticed" if failed is None else _NOTHING
-        reason = f"does the same: {same}" if failed is None else f"does not do the same: {failed}"
-    return _report(result, f"{guards.file}, {decision}", reason)
+def _result_of_decision(change: DecisionChange, outcome: Outcome, failed: str) -> Result:
+    decision = change.guards.decisions()[change.number]
+    what = f"{change.guards.file}, {decision}"
+    same = change.guards.equivalent.get((decision.function, decision.change))
+    if same is None:
+        return _report(_OUTCOMES[outcome], what, failed)
+    if outcome == Outcome.PASSED:
+        return _report("noticed", what, f"does the same: {same}")
+    return _report(_NOTHING, what, f"does not do the same: {failed}")
 
 
 def _report(result: str, what: str, reason: str) -> Result:

@@ -16,3 +16,7 @@ class Mutant(NamedTuple):
     """The arguments of pytest that select the tests which notice the change."""
     slow: bool = False
     """True if its tests take more than some seconds."""
+
+    def describe(self) -> str:
+        """Return its place and the line that it changes."""
+        return f"{self.file}: {self.line.strip()}"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.meta.project import ROOT
-from tests.mutants.__main__ import checkout_in, tried, verify_passing
+from tests.mutants.__main__ import checkout_in, run_tasks, tried, verify_passing
+from tests.mutants.collected import Outcome, Task
 from tests.mutants.mutant import Mutant
 from tests.mutants.table import MUTANTS
 
@@ -91,3 +92,49 @@ def test_tests_that_take_too_long_say_nothing(
     with checkout_in(tmp_path) as checkout:
         assert checkout.run(["test_part.py"], 0.5) == (None, "")
         assert checkout.run(["test_part.py::test_other"], 60.0) == (0, "")
+
+
+_PAUSES = "tests/unit/bot/base/test_backoff.py"
+_BOUNDED = f"{_PAUSES}::test_a_pause_stays_bounded_however_often_it_has_failed"
+
+
+def test_a_task_runs_only_its_tests_on_what_it_changed_and_leaves_the_others_alone() -> None:
+    file = ROOT / "bot/answerback_base/backoff.py"
+    text = file.read_text("utf-8")
+
+    def changed(line: str, instead: str) -> tuple[str, str, str]:
+        assert text.count(line) == 1
+        return str(file), text, text.replace(line, instead)
+
+    never_reset = changed(
+        "        self._failures = 0\n\n    def delay", "        pass\n\n    def delay"
+    )
+    tasks = [
+        Task(0, 60.0, [_PAUSES], source=never_reset),
+        Task(1, 60.0, [_BOUNDED], source=never_reset),
+        Task(2, 60.0, [_PAUSES]),
+        Task(3, 60.0, [f"{_PAUSES}::test_a_pause"]),
+        Task(4, 0.0, [_PAUSES]),
+        Task(
+            5,
+            60.0,
+            [_PAUSES],
+            source=changed("_MAX_FAILURES: Final = 64", "_MAX_FAILURES: Final = 2"),
+        ),
+    ]
+    results = {number: (outcome, reason) for number, outcome, reason in run_tasks(tasks, 2)}
+    assert {number: outcome for number, (outcome, _) in results.items()} == {
+        0: Outcome.FAILED,
+        1: Outcome.PASSED,
+        2: Outcome.PASSED,
+        3: Outcome.NONE,
+        4: Outcome.NONE,
+        5: Outcome.CANNOT,
+    }
+    assert "::test_a_pause_grows_up_to_its_bound" in results[0][1]
+
+
+def test_tasks_whose_tests_cannot_be_collected_have_no_result() -> None:
+    [(number, outcome, reason)] = run_tasks([Task(7, 60.0, ["tests/absent/test_part.py"])], 1)
+    assert (number, outcome) == (7, Outcome.NONE)
+    assert "4" in reason  # a wrong argument
