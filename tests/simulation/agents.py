@@ -18,6 +18,7 @@ from answerback_client.errors import (
     UnreachableError,
 )
 from answerback_client.models import Ask, EndedError, StillOpenError
+from tests.simulation import files
 from tests.simulation.evidence import Evidence, Json, Plan, Report
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process
@@ -148,7 +149,8 @@ class Agents:
         async with AsyncClient(API_URL, TOKEN) as client:
             while True:
                 try:
-                    ask = await client.submit_body(plan.body, key=plan.key)
+                    body = await files.upload(client, plan)
+                    ask = await client.submit_body(body, key=plan.key)
                     self._tell(plan, "submitted", ask)
                     ask = await client.wait(ask.id, timeout=plan.patience)
                 except StillOpenError as error:
@@ -164,6 +166,7 @@ class Agents:
                     self._evidence.broken.append(f"{plan.key}: the client said {error!r}")
                     return
                 self._tell(plan, "waited", ask)
+                await files.fetch(client, self._evidence, plan.key, ask.json)
                 self._finished.add(plan.key)
                 self._evidence.finished.add(plan.key)
                 if plan.body["name"] != "ask_user" and ask.by_person:

@@ -9,7 +9,7 @@ import asyncio
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Sequence, Sized
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Any, Final, Protocol, Self
 
@@ -106,8 +106,15 @@ class Client(Protocol):
     def has_open(self, form: object) -> bool:
         """Return True if this form is what the person sees."""
 
-    async def submit(self, form: Any, text: str) -> bool:
-        """Enter a text in each field, and send the form; return whether the chat says that the app took it."""
+    def takes_files(self, form: Any) -> bool:
+        """Return True if files can be sent with a form."""
+
+    async def submit(self, form: Any, text: str, files: Mapping[str, bytes]) -> bool:
+        """Enter a text in each field, and send the form; return whether the chat says that the app took it.
+
+        Args:
+            files: by their names.
+        """
 
 
 class Trouble:
@@ -161,6 +168,9 @@ class ChatFaults(Protocol):
 
     def forbid_edits(self, rng: random.Random) -> Callable[[], None]:
         """Let every edit be refused, as by somebody who administers the place; return what ends that."""
+
+    def fail_files(self, rng: random.Random) -> Callable[[], None]:
+        """Let the app read no file of a person, or not to its end; return what ends that."""
 
     def renew(self, rng: random.Random) -> Coroutine[Any, Any, Any] | None:
         """Return what ends the connection by which events come; None if there is none."""
@@ -218,6 +228,14 @@ class Chat(ABC):
     def reminders(self) -> dict[str, list[int]]:
         """Return the numbers of the reminders that are there, by ask."""
 
+    def pictures(self, shown: Shown) -> Sequence[bytes] | None:
+        """Return the pictures that people see in a message; None if this fake does not say."""
+        return None
+
+    def kept_pictures(self) -> Sequence[bytes]:
+        """Return the pictures that the platform has, as far as this fake says."""
+        return ()
+
     @property
     @abstractmethod
     def failed_at(self) -> float:
@@ -254,6 +272,16 @@ async def answer_late(chat: Chat, rng: random.Random, trouble: Trouble) -> None:
     late.release()
 
 
+def fail_for_a_while(chat: Chat, kind: str, rng: random.Random, trouble: Trouble) -> None:
+    """Let a chat forbid all edits for a while, or give the app no files of people."""
+    if kind == "forbid":
+        end, seconds, after = chat.faults.forbid_edits(rng), rng.choice([10, 120, 900]), _SUSPENDED
+    else:
+        end, seconds, after = chat.faults.fail_files(rng), rng.choice([5, 120]), 0.0
+    trouble.loop.after(seconds, end)
+    trouble.until(seconds + after)
+
+
 def go_wrong(chat: Chat, kind: str, rng: random.Random, trouble: Trouble) -> None:
     """Let one thing go wrong in a chat; ``rng`` decides the details."""
     work: Coroutine[Any, Any, Any] | None = None
@@ -269,10 +297,8 @@ def go_wrong(chat: Chat, kind: str, rng: random.Random, trouble: Trouble) -> Non
             work = act_late(chat, rng, trouble)
         case "answer late":
             work = answer_late(chat, rng, trouble)
-        case "forbid":
-            allow = chat.faults.forbid_edits(rng)
-            trouble.loop.after(seconds := rng.choice([10, 120, 900]), allow)
-            trouble.until(seconds + _SUSPENDED)
+        case "forbid" | "files fail":
+            fail_for_a_while(chat, kind, rng, trouble)
         case "renew":
             work = chat.faults.renew(rng)
         case "repeat event":

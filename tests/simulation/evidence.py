@@ -39,6 +39,8 @@ class Plan:
     has_webhook: bool = False
     withdraws: bool = False
     """True if the agent withdraws it when it stops waiting."""
+    pictures: tuple[str, ...] = ()
+    """The names of the pictures that it comes with."""
 
 
 @dataclass
@@ -70,6 +72,23 @@ class Attempt:
     """Private notes to the person that followed."""
     act: str | None = None
     """The name that the record has to give it, if that does not follow from the control."""
+    files: tuple[str, ...] = ()
+    """The names of the files that came with it."""
+
+    @property
+    def is_decided_later(self) -> bool:
+        """True if the chat tells the person before it is decided: FILE-23."""
+        return bool(self.files) and self.act is None
+
+
+@dataclass
+class Read:
+    """A file that somebody read who perhaps must not."""
+
+    file_id: str
+    token: str
+    began: float
+    ended: float
 
 
 @dataclass(frozen=True)
@@ -121,6 +140,17 @@ class Evidence:
     """The messages in the chat in the end, by the ask that they show."""
     reminders: dict[str, list[int]] = field(default_factory=dict)
     """The numbers of the reminders in the chat, by ask."""
+    known_files: dict[str, None] = field(default_factory=dict)
+    """The ids of the files that a front end has seen, in the order in which it saw them."""
+    reads: list[Read] = field(default_factory=list)
+    fetched: int = 0
+    """The number of times that an agent fetched a file that a person had sent."""
+    file_digests: dict[str, str] = field(default_factory=dict)
+    """The digests of what people read of each file in the end."""
+    shown_pictures: dict[str, list[str]] | None = None
+    """The digests of the pictures that the chat shows in the end, by ask; None if nobody knows."""
+    kept_pictures: list[str] = field(default_factory=list)
+    """The digests of the pictures that the chat has in the end."""
     clock_errors: bool = False
     """True if a clock was set: then times by different clocks cannot be compared."""
     is_calm: bool = False
@@ -156,6 +186,7 @@ class Evidence:
             for each in self.attempts
             if each.acknowledged_at is not None
             and not each.notes
+            and not each.is_decided_later
             and each.verb in _MOVING
             and (key := self.keys.get(each.ask_id)) is not None
             and each.person in self.plans[key].responders

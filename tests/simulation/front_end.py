@@ -11,6 +11,7 @@ from typing import Any, Final
 from answerback_client.async_client import AsyncClient
 from answerback_client.errors import ClientError, RefusedError, UnreachableError
 from tests.simulation.evidence import Attempt, Evidence, GivenGrant, Json
+from tests.simulation.files import Camera, picture
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.service import API_URL, SimulatedService
 
@@ -32,6 +33,7 @@ class FrontEnd:
         surface: the chat of which the ids are.
         service: the service whose settings have its token. It learns of a new one only after a while.
         is_away: whether none of the people uses it now.
+        camera: takes the pictures that people send by it.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class FrontEnd:
         surface: str,
         service: SimulatedService,
         is_away: Callable[[], bool],
+        camera: Camera,
     ) -> None:
         self._loop = loop
         self._rng = rng
@@ -51,6 +54,7 @@ class FrontEnd:
         self._surface = surface
         self._is_away = is_away
         self._service = service
+        self._camera = camera
         self._keys = 0
 
     async def live(self) -> None:
@@ -98,8 +102,13 @@ class FrontEnd:
         everybody = sorted(self._people)
         who = ask["responders"] if self._rng.random() < 0.85 else everybody
         person = self._rng.choice(who)
+        self._evidence.known_files |= {file["id"]: None for file in ask["answer_files"]}
         action, act = self._choose(ask, person)
+        names, ids = await self._upload(client, ask, action, person)
         attempt = self._attempt(person, ask, action["action"], act)
+        if names:
+            attempt.files, action["files"] = names, ids
+            attempt.text = action.get("text", action.get("value"))
         body = {**action, "revision": ask["revision"], "actor": self._actor(person)}
         self._loop.machine.note(f"{person} acts by the front end: {action}")
         if (grant := action.get("grant")) is not None:
@@ -114,6 +123,21 @@ class FrontEnd:
         )  # fmt: skip
         self._evidence.attempts.append(attempt)
         return attempt
+
+    async def _upload(
+        self, client: AsyncClient, ask: Json, action: Json, person: str
+    ) -> tuple[tuple[str, ...], list[str]]:
+        """Upload the pictures that somebody sends with a text; return their names and their ids."""
+        is_text = action["action"] == "reply" or (
+            action["action"] == "answer" and ask["prompt"]["answer_type"] == "text"
+        )
+        names, ids = self._camera.take() if is_text else (), []
+        for name in names:
+            path = f"/v1/files?name={name}&surface={self._surface}&user_id={person}"
+            stored = await client.call("POST", path, data=picture(name, place=True))
+            ids.append(str(stored["id"]))
+        self._evidence.known_files |= dict.fromkeys(ids)
+        return names, ids
 
     def _choose(self, ask: Json, person: str) -> tuple[Json, str]:
         """Choose what somebody does: the action, and what the record has to call it."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tests.simulation import permission_invariants
+from tests.simulation import files, permission_invariants
 from tests.simulation.evidence import Attempt, Evidence, Json, Plan, seconds_of
 
 _OUTCOME: Final = (
@@ -20,6 +20,8 @@ _OUTCOME: Final = (
 """The fields that everybody must be told alike."""
 _LATE: Final = 900.0
 """Seconds after a deadline within which an ask has ended, even if the service was down."""
+_DECIDED: Final = 300.0
+"""Seconds within which a modal that has closed is decided, although its process dies: FILE-23."""
 _ENDS: Final = frozenset({"answered", "cancelled", "turn_ended", "expired"})
 """The ends of an ask that no agent withdraws, and that people can be asked."""
 _MOVES: Final = frozenset({"response", "confirmed", "objected", "handed_over", "ended"})
@@ -35,7 +37,7 @@ _ANSWERING: Final = frozenset({"write", "other"})
 def judge(evidence: Evidence) -> list[str]:
     """Return what did not hold, sorted."""
     found = [*evidence.broken]
-    for check in (*_CHECKS, *permission_invariants.CHECKS):
+    for check in (*_CHECKS, *permission_invariants.CHECKS, *files.CHECKS):
         found += check(evidence)
     return sorted(set(found))
 
@@ -61,6 +63,7 @@ def count_judged(evidence: Evidence) -> Counter[str]:
         USE=sum(evidence.consumed.values()),
         RECEIPT=len(evidence.receipts),
         ERASE=len(evidence.erasures),
+        FILES=files.count_judged(evidence),
         QUIET=1,
     )
 
@@ -308,7 +311,7 @@ def _taken(
             yield f"KEPT: {what} was ignored without a word"
     elif each.revision >= stored["revision"]:
         yield f"KEPT: {what} was taken, and had no effect"
-    elif moves[each.revision - 1] > taken_at + late:
+    elif moves[each.revision - 1] > taken_at + late + each.is_decided_later * _DECIDED:
         yield f"KEPT: {what} was taken before it was stored"
 
 

@@ -12,6 +12,7 @@ from answerback_chat.control_codec import Control as Decoded
 from answerback_chat.control_codec import Verb
 from tests.simulation.chat import Client, Shown
 from tests.simulation.evidence import Attempt, Evidence
+from tests.simulation.files import Camera, picture
 from tests.simulation.loop import SimulatedLoop
 
 _WEIGHTS: Final = {
@@ -35,6 +36,8 @@ SELDOM: Final = (300.0, 600.0, 900.0)
 """The same, of people of whom none repairs by a click what a message should have shown without one."""
 _PERSISTENCE: Final = (0.0, 0.6, 0.9)
 """The chance that somebody goes on with the same ask within seconds, as with the next question of a form."""
+_READING: Final = 150.0
+"""Seconds within which somebody is told if their files could not be read, also after a restart."""
 _OPENING: Final = 10.0
 """Seconds that a person waits for a form to open."""
 
@@ -44,7 +47,7 @@ class SimulatedPerson:
 
     def __init__(
         self, loop: SimulatedLoop, rng: random.Random, client: Client,
-        evidence: Evidence, pauses: Sequence[float], is_away: Callable[[], bool],
+        evidence: Evidence, pauses: Sequence[float], is_away: Callable[[], bool], camera: Camera,
     ) -> None:  # fmt: skip
         self._loop = loop
         self._rng = rng
@@ -52,6 +55,7 @@ class SimulatedPerson:
         self._evidence = evidence
         self._pause = rng.choice(pauses)
         self._is_away = is_away
+        self._camera = camera
         self._persistence = rng.choice(_PERSISTENCE)
         self._copies: list[Shown] = []
         """Older copies of messages that their client still shows."""
@@ -112,7 +116,7 @@ class SimulatedPerson:
             await self._enter(attempt)
         else:
             self._acknowledged(attempt, ok=ok)
-        await asyncio.sleep(self._rng.uniform(1, 5))
+        await asyncio.sleep(self._rng.uniform(1, 5) + (_READING if attempt.files else 0.0))
         attempt.notes = self._client.count_notes() - notes
 
     async def _enter(self, attempt: Attempt) -> None:
@@ -124,7 +128,10 @@ class SimulatedPerson:
         if not self._client.has_open(form) or self._rng.random() < 0.1:
             return
         attempt.text = text = f"{self._client.id} at {self._loop.time():.3f}"
-        self._acknowledged(attempt, ok=await self._client.submit(form, text))
+        if self._client.takes_files(form):
+            attempt.files = self._camera.take()
+        photos = {name: picture(name, place=True) for name in attempt.files}
+        self._acknowledged(attempt, ok=await self._client.submit(form, text, photos))
 
     def _acknowledged(self, attempt: Attempt, *, ok: bool) -> None:
         if ok:

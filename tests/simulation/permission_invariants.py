@@ -97,6 +97,7 @@ def _proved(evidence: Evidence) -> Iterator[str]:
 def _erased(evidence: Evidence) -> Iterator[str]:
     """ERASE: of what was erased, nothing that anybody wrote can be read."""
     texts = {each.text for each in evidence.attempts if each.text}
+    texts |= {name for each in evidence.attempts for name in each.files}
     for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
         if stored is None or stored["erased_at"] is None:

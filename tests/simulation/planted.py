@@ -324,6 +324,42 @@ PLANTED: Final = (
         "if isinstance(value, str | bool | int)",
         "ERASE",
     ),
+    Planted(
+        "an agent reads a file before its answer is confirmed",
+        "answerback.core.secrecy",
+        "secret = keeps_secret(ask) and not to_people",
+        "secret = False",
+        "FILES",
+    ),
+    Planted(
+        "an agent reads the files of another one's ask",
+        "answerback.api.files",
+        'is_its_own = (ask.request.agent or "") == agent',
+        "is_its_own = True",
+        "FILES",
+    ),
+    Planted(
+        "where a picture was taken stays in it",
+        "answerback.service.people_files",
+        "return remove_metadata(kind.media_type, data)",
+        "return data",
+        "FILES",
+    ),
+    Planted(
+        "what was submitted with files is lost with its process",
+        "answerback_chat.pending_deliveries",
+        "take(key, kept)",
+        "pass",
+        "KEPT",
+        ("kill at click",),
+    ),
+    Planted(
+        "the files of an erased ask stay",
+        "answerback_storage.files",
+        "DELETE FROM files WHERE ask_id = $1 RETURNING id",
+        "DELETE FROM files WHERE ask_id = $1 AND agent = '' RETURNING id",
+        "ERASE",
+    ),
 )
 
 

@@ -28,6 +28,7 @@ from tests.simulation.machine import CURRENT, Process
 from tests.simulation.platforms import SURFACES
 
 TOKEN: Final = "agent-token"
+OTHER_TOKEN: Final = "token-of-another-agent"
 SECRET: Final = "whsec_" + "QUJD" * 8
 API_PORT: Final = 8420
 _DATABASE: Final = "answerback.db"
@@ -84,6 +85,7 @@ def settings_for(folder: Path, chat: Chat, front_token: str) -> Settings:
                     "token_hash": _hashed(TOKEN),
                     "callback_secret": SECRET,
                 },
+                "other": {"token_hash": _hashed(OTHER_TOKEN)},
                 "front": {"token_hash": _hashed(front_token), "role": "surface"},
             },
             chat.surface: chat.settings,

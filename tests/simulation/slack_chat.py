@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Coroutine, Sequence, Sized
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
 from typing import Any, Final, Self
 
 from answerback_chat.control_codec import Control as Decoded
@@ -106,9 +106,15 @@ class SlackClient:
     def has_open(self, form: object) -> bool:
         return self._person.modal is form
 
-    async def submit(self, form: Any, text: str) -> bool:
-        fields = [c.label for c in look(form).controls if c.kind == "plain_text_input"]
-        ack = await self._person.submit(dict.fromkeys(fields, text))
+    def takes_files(self, form: Any) -> bool:
+        return any(c.kind == "file_input" for c in look(form).controls)
+
+    async def submit(self, form: Any, text: str, files: Mapping[str, bytes]) -> bool:
+        share = self._slack.people_files.share
+        shared = [share(name, data) for name, data in files.items()]
+        values: dict[str, object] = {"plain_text_input": text, "file_input": shared}
+        fields = {c.label: values[c.kind] for c in look(form).controls if c.kind in values}
+        ack = await self._person.submit(fields)
         return ack.ok and not self.has_open(form)
 
 
@@ -159,6 +165,15 @@ class SlackFaults:
     def forbid_edits(self, rng: random.Random) -> Callable[[], None]:
         return self._plan("chat.update", times=None, error=rng.choice(_FORBIDDEN)).release
 
+    def fail_files(self, rng: random.Random) -> Callable[[], None]:
+        files = self._slack.people_files
+        files.faults, files.stalls = [500] * rng.randint(1, 3), rng.random() < 0.3
+        return self.read_files
+
+    def read_files(self) -> None:
+        files = self._slack.people_files
+        files.faults, files.stalls = [], False
+
     def renew(self, rng: random.Random) -> Coroutine[Any, Any, Any]:
         # Slack closes each connection of Socket Mode from time to time.
         return self._slack.socket.disconnect(rng.choice(["warning", "refresh_requested"]))
@@ -193,7 +208,7 @@ class SlackChat(Chat):
         self.front = front
         self._by_http = by_http
         self._slack = FakeSlack(retry_delays=(1.0, 60.0, 300.0))
-        self.faults = SlackFaults(self._slack)
+        self.faults: SlackFaults = SlackFaults(self._slack)
         self.calls = self._slack.calls
 
     async def __aenter__(self) -> Self:
@@ -233,6 +248,15 @@ class SlackChat(Chat):
                 found.setdefault(about["ask_id"], []).append(about["number"])
         return found
 
+    def pictures(self, shown: Shown) -> Sequence[bytes]:
+        blocks = _payload(_target(shown)).get("blocks", ())
+        ids = [block["slack_file"]["id"] for block in blocks if "slack_file" in block]
+        return [self._slack.uploads.received[each] for each in ids]
+
+    def kept_pictures(self) -> Sequence[bytes]:
+        uploads = self._slack.uploads
+        return [uploads.received[each] for each in uploads.complete]
+
     @property
     def delivered(self) -> Sized:  # type: ignore[override] # which one may change
         slack = self._slack
@@ -245,3 +269,4 @@ class SlackChat(Chat):
 
     def stop_faults(self) -> None:
         self._slack.faults.clear()
+        self.faults.read_files()

@@ -15,6 +15,7 @@ from typing import Final
 
 import aiohttp
 
+from tests.simulation import files
 from tests.simulation.agents import Agents, Receiver, plans
 from tests.simulation.chat import Chat
 from tests.simulation.disk import Disk
@@ -112,6 +113,8 @@ class _Universe:
         self.evidence = Evidence()
         self._chat = chat_of(seed)
         planned = plans(self._random("asks"), self._chat.people, ASKS, HOUR)
+        files.keep_below(folder / "agents")
+        files.attach_to(planned, self._random("pictures"))
         self._agents = Agents(loop, self._random("agents"), self.evidence, planned)
         self._receiver = Receiver(loop, self.evidence)
         self.faults = Faults(loop, schedule, HOUR)
@@ -133,17 +136,25 @@ class _Universe:
             def is_away() -> bool:
                 return self.faults.nobody_looks
 
+            camera = files.Camera(self._random("camera"))
             living = [
                 SimulatedPerson(
-                    self._loop, self._random(name), chat.client(id_), self.evidence, pauses, is_away
+                    self._loop,
+                    self._random(name),
+                    chat.client(id_),
+                    self.evidence,
+                    pauses,
+                    is_away,
+                    camera,
                 )
                 for id_, name in chat.names.items()
             ]
             rng = self._random("front end")
             front_end = FrontEnd(
-                self._loop, rng, self.evidence, chat.names, chat.surface, service, is_away
+                self._loop, rng, self.evidence, chat.names, chat.surface, service, is_away, camera
             )
-            lives = [*(each.live() for each in living), front_end.live()]
+            spies = files.Spies(self._loop, self._random("spies"), self.evidence)
+            lives = [*(each.live() for each in living), front_end.live(), spies.live()]
             tasks = [self._loop.create_task(life) for life in lives]
             watch = Watch(self._loop, chat, self.evidence, self.faults)
             tasks.append(self._loop.create_task(watch.run()))
@@ -204,6 +215,7 @@ class _Universe:
         for message in chat.messages():
             evidence.messages.setdefault(message.ask_id, []).append(message)
         evidence.reminders = chat.reminders()
+        await files.look_at_the_end(evidence, chat, front_token)
 
 
 def _client(token: str) -> aiohttp.ClientSession:
