@@ -74,14 +74,14 @@ class SimulatedPerson:
     async def _look_and_act(self, only: str | None = None) -> str | None:
         """Do something about one of the asks, or about this one alone; return the one, if there was anything to do."""
         client = self._client
-        usable = [client.keep(shown) for shown in client.sees() if self._saw(shown)]
+        usable = [shown for shown in client.sees() if self._saw(shown)]
         if only is not None:
             usable = [each for each in usable if each.ask_id == only]
         elif self._copies and self._rng.random() < 0.15:
             usable = self._copies
         if not usable:
             return None
-        copy = self._rng.choice(usable)
+        copy = client.keep(self._rng.choice(usable))
         self._copies = [*self._copies[-5:], copy]
         offered = [(c, d) for c, d in copy.controls if d.verb in _WEIGHTS]
         if not offered:

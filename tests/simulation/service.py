@@ -36,15 +36,23 @@ API_URL: Final = f"http://127.0.0.1:{API_PORT}"
 
 
 _LATE_MODULES: Final = (
+    "answerback_away.announced_absences",
+    "answerback_away.operations",
+    "answerback_away.snooze_commands",
+    "answerback_numbers.page",
     "answerback_numbers.numbers",
     "answerback_numbers.operations",
+    "answerback_receipts.key_file",
     "answerback_receipts.linker",
     "answerback_receipts.operations",
     "answerback_receipts.receipts",
+    "answerback_storage.sqlite.exclusive_lock",
     "answerback_teams.agent_operations",
+    "answerback_teams.agent_pages",
     "answerback_teams.link_operations",
     "answerback_teams.running_sign_ins",
     "answerback_webhooks.webhooks",
+    "nacl.signing",
 )
 """The modules that the service imports only when it starts, beside the surfaces."""
 
@@ -131,6 +139,8 @@ class SimulatedService:
         self.revoked_tokens: dict[str, float] = {}
         """The tokens that the front end had before, and when the service ceased to accept each."""
         self._reloader: SettingsReloader | None = None
+        self._written: tuple[Path, str] | None = None
+        """What the settings depend on, as they were last read."""
         self.doors = Doors(bind=loop.network.bind, build_store=self._build_store)
 
     @property
@@ -174,7 +184,11 @@ class SimulatedService:
             self.revoked_tokens.setdefault(f"front-end-token-{number}", self._loop.time())
 
     def _settings(self) -> Settings:
-        return settings_for(self._disk, self._chat, self.front_token)
+        written = (self._disk, self.front_token)
+        if written != self._written:
+            self._read = settings_for(self._disk, self._chat, self.front_token)
+            self._written = written
+        return self._read
 
     def _build_store(self, storage: StorageSettings, timed: Callable[[float], None]) -> Store:
         runner = partial(SimulatedRunner, self._loop.machine)

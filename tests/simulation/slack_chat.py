@@ -32,32 +32,43 @@ _CONTROL: Final = ":answer"
 _METHODS: Final = ("*", "chat.postMessage", "chat.update", "chat.postEphemeral", "views.open")
 
 
+_Controls = list[tuple[Control, Decoded]]
+
+_read: dict[str, tuple[list[Json], _Controls]] = {}
+"""What each message had when it was last read, by its timestamp: people look far more often than it changes."""
+
+
 class ShownMessage(Shown):
     """A message, or a copy of one that a client still shows."""
 
     def __init__(self, ask_id: str, target: Message | Snapshot) -> None:
         self.target = target
-        super().__init__(ask_id, _payload(target)["ts"])
+        super().__init__(ask_id, target.ts if isinstance(target, Message) else target.payload["ts"])
 
-    def _controls(self) -> list[tuple[Control, Decoded]]:
-        found = []
-        # `look` would read all texts too, which takes most of a simulation's time.
-        blocks = _payload(self.target).get("blocks", [])
-        for control in (c for block in blocks for c in block_controls(block)):
-            decoded = (
-                decode(str(control.element.get("value", ""))) if control.kind == "button" else None
-            )
-            if decoded is not None:
-                found.append((control, decoded))
-        return found
+    def _controls(self) -> _Controls:
+        if isinstance(self.target, Snapshot):
+            return _controls_of(self.target.payload.get("blocks", []))
+        blocks, controls = _read.get(self.id, (None, []))
+        if blocks is not self.target.blocks:
+            controls = _controls_of(self.target.blocks)
+            _read[self.id] = self.target.blocks, controls
+        return controls
 
     @property
     def text(self) -> str:
         return look(self.target).visible_text
 
 
-def _payload(target: Message | Snapshot) -> Json:
-    return target.payload() if isinstance(target, Message) else target.payload
+def _controls_of(blocks: list[Json]) -> _Controls:
+    found = []
+    # `look` would read all texts too, which takes most of a simulation's time.
+    for control in (c for block in blocks for c in block_controls(block)):
+        decoded = (
+            decode(str(control.element.get("value", ""))) if control.kind == "button" else None
+        )
+        if decoded is not None:
+            found.append((control, decoded))
+    return found
 
 
 def _shown(messages: Sequence[Message]) -> list[ShownMessage]:
