@@ -46,17 +46,23 @@ class ShownMessage(Shown):
         super().__init__(ask_id, target.ts if isinstance(target, Message) else target.payload["ts"])
 
     def _controls(self) -> _Controls:
-        if isinstance(self.target, Snapshot):
-            return _controls_of(self.target.payload.get("blocks", []))
-        blocks, controls = _read.get(self.id, (None, []))
-        if blocks is not self.target.blocks:
-            controls = _controls_of(self.target.blocks)
-            _read[self.id] = self.target.blocks, controls
+        blocks, (before, controls) = _blocks_of(self.target), _read.get(self.id, (None, []))
+        if blocks is not before:
+            controls = _controls_of(blocks)
+        if isinstance(self.target, Message):
+            _read[self.id] = blocks, controls
         return controls
 
     @property
     def text(self) -> str:
         return look(self.target).visible_text
+
+
+def _blocks_of(target: Message | Snapshot) -> list[Json]:
+    if isinstance(target, Message):
+        return target.blocks
+    found: list[Json] = target.payload.get("blocks", [])
+    return found
 
 
 def _controls_of(blocks: list[Json]) -> _Controls:
@@ -260,7 +266,7 @@ class SlackChat(Chat):
         return found
 
     def pictures(self, shown: Shown) -> Sequence[bytes]:
-        blocks = _payload(_target(shown)).get("blocks", ())
+        blocks = _blocks_of(_target(shown))
         ids = [block["slack_file"]["id"] for block in blocks if "slack_file" in block]
         return [self._slack.uploads.received[each] for each in ids]
 
