@@ -225,8 +225,8 @@ class Chat(ABC):
         """Return the messages of asks that are there now."""
 
     @abstractmethod
-    def reminders(self) -> dict[str, list[int]]:
-        """Return the numbers of the reminders that are there, by ask."""
+    def reminders(self) -> dict[str, list[str]]:
+        """Return the names of the reminders that are there, by ask."""
 
     def pictures(self, shown: Shown) -> Sequence[bytes] | None:
         """Return the pictures that people see in a message; None if this fake does not say."""

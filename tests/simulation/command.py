@@ -40,6 +40,7 @@ def main() -> None:
         first = first or _new_seed()
         _say(f"New seeds from {first} on, for {given.minutes:g} minutes, on {_PYTHON}:")
         seeds = _new_seeds(first, began + 60 * given.minutes)
+    seeds = (seed for seed in seeds if given.front in front_of(seed))
     for result in run_seeds(seeds, kinds=given.only or (), jobs=given.jobs):
         count += 1
         steps += result.steps
@@ -103,6 +104,12 @@ def _parse() -> argparse.Namespace:
         action="append",
         choices=list(WEIGHTS),
         help="let seeds have faults of this kind alone; may be repeated",
+    )
+    parser.add_argument(
+        "--front",
+        default="",
+        metavar="WORD",
+        help="run only the seeds in whose front this word is: Slack, Discord, HTTP, …",
     )
     parser.add_argument("--whole", action="store_true", help="do not shorten schedules")
     parser.add_argument("--digests", action="store_true", help="print the digest of each trace")

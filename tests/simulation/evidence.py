@@ -138,8 +138,8 @@ class Evidence:
     """The asks that the operator tried to erase."""
     messages: dict[str, list[Shown]] = field(default_factory=dict)
     """The messages in the chat in the end, by the ask that they show."""
-    reminders: dict[str, list[int]] = field(default_factory=dict)
-    """The numbers of the reminders in the chat, by ask."""
+    reminders: dict[str, list[str]] = field(default_factory=dict)
+    """The names of the reminders in the chat, by ask."""
     known_files: dict[str, None] = field(default_factory=dict)
     """The ids of the files that a front end has seen, in the order in which it saw them."""
     reads: list[Read] = field(default_factory=list)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any, Final
 
+from tests.simulation import threads
 from tests.simulation.machine import CURRENT, Machine, Process
 from tests.simulation.network import Accepted, Endpoint, Listener, Network
 
@@ -88,6 +89,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             RuntimeError: nothing is left to do, and the future is not done.
         """
         asyncio._set_running_loop(self)
+        threads.use(self)
         sys.set_asyncgen_hooks(finalizer=self._close_generator)
         machine, ready, timers = self.machine, self._ready, self._timers
         try:

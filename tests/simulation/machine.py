@@ -14,7 +14,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 EPOCH: Final = 1_800_000_000.0
 """The time at which each simulation begins, in seconds since 1970."""
@@ -128,6 +128,15 @@ def install() -> None:
 
     os.urandom = random_bytes
     setattr(random, "_urandom", random_bytes)  # noqa: B010 - `secrets` reads it there
+    real_seed = random.Random.seed
+
+    def seed(self: random.Random, a: Any = None, version: int = 2) -> None:
+        # A generator without a seed, such as that of discord.py's pauses, would ask the system for one.
+        if a is None and _machine is not None:
+            a = _machine.random_bytes(16)
+        real_seed(self, a, version)
+
+    setattr(random.Random, "seed", seed)  # noqa: B010 - every generator calls it
 
 
 def boot(machine: Machine) -> None:

@@ -256,13 +256,13 @@ class SlackChat(Chat):
     def messages(self) -> Sequence[ShownMessage]:
         return _shown(self._slack.messages(CHANNEL))
 
-    def reminders(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+    def reminders(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for message in self._slack.messages(CHANNEL):
             metadata = message.metadata or {}
             if metadata.get("event_type") == "answerback_reminder":
                 about = metadata["event_payload"]
-                found.setdefault(about["ask_id"], []).append(about["number"])
+                found.setdefault(about["ask_id"], []).append(str(about["number"]))
         return found
 
     def pictures(self, shown: Shown) -> Sequence[bytes]:

@@ -9,7 +9,7 @@ class Bell:
     """Rings whenever the fake's state changes; waiters then check their condition again."""
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Event] = set()
+        self._waiting: dict[asyncio.Event, None] = {}
 
     def ring(self) -> None:
         """Notify all waiters that something has changed."""
@@ -19,14 +19,14 @@ class Bell:
     async def until(self, holds: Callable[[], bool], *, timeout: float | None = 60.0) -> None:
         """Return once `holds()` is true; TimeoutError after `timeout` real seconds (None: never)."""
         event = asyncio.Event()
-        self._waiting.add(event)
+        self._waiting[event] = None
         try:
             async with asyncio.timeout(timeout):
                 while not holds():
                     event.clear()
                     await event.wait()
         finally:
-            self._waiting.discard(event)
+            del self._waiting[event]
 
 
 class Clock:

@@ -28,6 +28,8 @@ class Call:
     status: int | None = None
     answer: object = None
     query: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+    """The kind of the fault that it met."""
 
     @property
     def place(self) -> str:
@@ -49,7 +51,8 @@ class Fault:
     when: Callable[[Call], bool] = lambda call: True
 
     def release(self) -> None:
-        """Release the calls that hang here; they then go through."""
+        """Release the calls that hang here, which then go through, and plan no more of it."""
+        self.times = 0
         self.released.set()
 
 
@@ -64,6 +67,7 @@ class Faults:
         self.log: list[Call] = []
         self._faults: list[Fault] = []
         self._bell = bell
+        self._late: set[asyncio.Task[None]] = set()
 
     def _add(self, fault: Fault) -> Fault:
         self._faults.append(fault)
@@ -121,6 +125,10 @@ class Faults:
         """Cut the connection, before anything happened or `after` it was done."""
         return self._add(Fault(place, "drop_after" if after else "drop", times=times))
 
+    def drop_until_released(self, place: str) -> Fault:
+        """Cut the connection of one call, and carry the call out only at the release."""
+        return self._add(Fault(place, "late"))
+
     def clear(self) -> None:
         """Remove all faults; hanging calls go through."""
         for fault in self._faults:
@@ -162,7 +170,13 @@ class Faults:
         fault = self._next(call)
         if fault is None:
             return await handler(), None
+        call.fault = fault.kind
         self._bell.ring()
+        if fault.kind == "late":
+            late = asyncio.create_task(self._carry_out_late(fault, handler))
+            self._late.add(late)
+            late.add_done_callback(self._late.discard)
+            raise LineCutError
         if fault.kind == "hang":
             await fault.released.wait()
             return await handler(), None
@@ -177,3 +191,8 @@ class Faults:
                 raise LineCutError
             return (None, fault) if response.status < 400 else (response, None)
         return None, fault
+
+    async def _carry_out_late(self, fault: Fault, handler: Handler) -> None:
+        await fault.released.wait()
+        await handler()
+        self._bell.ring()

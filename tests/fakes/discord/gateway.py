@@ -92,7 +92,8 @@ class Gateway:
         self._discord = discord
         self.url = ""
         self.sessions: dict[str, Session] = {}
-        self.connections: set[Connection] = set()
+        self.connections: dict[Connection, None] = {}
+        """In the order in which they were made."""
         self.identifies: list[Payload] = []
         self.resumes = 0
         self.heartbeats = 0
@@ -155,7 +156,7 @@ class Gateway:
         socket = web.WebSocketResponse(max_msg_size=0)
         await socket.prepare(request)
         connection = Connection(socket, request.transport)
-        self.connections.add(connection)
+        self.connections[connection] = None
         writer = asyncio.create_task(self._write(connection))
         connection.send(HELLO, {"heartbeat_interval": self.heartbeat_interval})
         try:
@@ -169,7 +170,7 @@ class Gateway:
             writer.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await writer
-            self.connections.discard(connection)
+            self.connections.pop(connection, None)
             if connection.session and connection.session.connection is connection:
                 connection.session.connection = None
             self._discord.bell.ring()
