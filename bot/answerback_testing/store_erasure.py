@@ -92,6 +92,7 @@ async def answer_secretly(store: Store) -> None:
     await store.asks.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
     await store.drafts.save("ask_1:1:fill:U1", [SECRET], 1_500.0)
     await store.drafts.save("offer:ask_1:1:U1", SECRET, 1_500.0)
+    await store.drafts.save("offer:ask_7:ask_1", SECRET, 1_500.0)
     await store.drafts.save("join:1", SECRET, 1_500.0)
     await store.record.add(
         "ask_1", RecordEntry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET})

@@ -67,14 +67,14 @@ class MaintenanceContract:
         assert await store.oldest_open() == {}
         odd = {"arguments": {"q": '\x00 "route": "x"'}}
         for number, (route, at) in enumerate(
-            [("ops", 30.0), ("ops", 20.0), ('a "b"', 5.0), (None, 7.0), ("ops", 1.0)]
+            [("ops", 20.0), ("ops", 30.0), ('a "b"', 5.0), (None, 7.0), ("ops", 1.0)]
         ):
             ask = new_ask(number, at=at, request={"route": route, **odd})
             await store.asks.create(
                 Write(
                     replace(
                         ask,
-                        schedule=replace(ask.schedule, clock_set_back=2.0 if number == 1 else 0.0),
+                        schedule=replace(ask.schedule, clock_set_back=2.0 if number == 0 else 0.0),
                     )
                 ),
                 None,

@@ -24,7 +24,16 @@ from answerback_storage import extension_rows, grants, late_answers, rows
 _SEEN_TYPES: Final = ("text", "float8", "text")
 _MEMORY_TYPES: Final = ("bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY_TYPES: Final = ("bytea", "text", "text", "text", "text", "float8")
-_NEW_TYPES: Final = ("text", "float8", "text", "text", "smallint", *asks.WRITE_COLUMN_TYPES, "text")
+_NEW_TYPES: Final = (
+    "text",
+    "float8",
+    "text",
+    "text",
+    "smallint",
+    "text",
+    *asks.WRITE_COLUMN_TYPES,
+    "text",
+)
 _OWED_TYPES: Final = ("text", "text", "text", "float8", "int")
 _NEWLY_SEEN_TYPES: Final = ("text", "int", "float8")
 _GRANT_TYPES: Final = (
@@ -198,11 +207,12 @@ def build_insert(
         request.conversation,
         request.agent,
         request.urgency.place,
+        (request.route or "")[: rows.ROUTE_CHARACTERS],
         *write_rows.columns,
         holder,
     )
     parts["stored"] = f"""INSERT INTO asks
-        (seq, id, created_at, conversation, agent, urgency, {asks.WRITE_COLUMNS}, show_holder, show_until)
+        (seq, id, created_at, conversation, agent, urgency, route, {asks.WRITE_COLUMNS}, show_holder, show_until)
         SELECT seq, {params.row(identity, _NEW_TYPES)}, {now_plus(params.add(seconds, "float8"))}
         FROM requested RETURNING id, seq"""
     parts["indexed"] = search.insert(params, ask)

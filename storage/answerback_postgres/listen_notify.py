@@ -1,8 +1,9 @@
 """Notifications between processes about changed asks: sent after the commit, and received on a separate connection.
 
 A ``NOTIFY`` inside a transaction takes a server-wide lock at commit, which would make all clicks wait for each other.
-Sent afterwards, many at a time, notifications cost the clicks nothing. Waiters catch lost notifications by reading the
-revisions of the asks that they wait for: after each new connection, which is announced here, and every few seconds.
+Sent afterwards, many at a time, they cost the clicks nothing, and other processes little.
+Waiters catch lost notifications by reading the revisions of the asks that they wait for: after each new connection,
+which is announced here, and every few seconds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import psycopg
@@ -26,6 +27,9 @@ _COLLECT_SECONDS: Final = 0.003
 """Seconds for which changes are collected before a notification is sent."""
 _MAX_ASKS: Final = 500
 """The most asks in one statement."""
+_MAX_NAMES: Final = 50
+"""The most asks in one notification, which may have 7,999 bytes:
+https://www.postgresql.org/docs/current/sql-notify.html"""
 _RETRY_SECONDS: Final = 1.0
 """Seconds before another attempt to reopen a lost connection."""
 NOTIFICATION_TIMEOUT: Final = 3.0
@@ -97,9 +101,10 @@ class ChangeNotifier:
         finally:
             self._sending = None
 
-    async def _notify(self, names: Iterable[str]) -> None:
+    async def _notify(self, names: Sequence[str]) -> None:
         params = Parameters()
-        news = params.table([(f"{self._own_id} {name}",) for name in names], ("text",))
+        packed = [names[n : n + _MAX_NAMES] for n in range(0, len(names), _MAX_NAMES)]
+        news = params.table([(f"{self._own_id} " + "\n".join(each),) for each in packed], ("text",))
         await self._database.write(f"SELECT pg_notify('{CHANNEL}', c0) FROM {news}", params.values)
 
     async def _connect(self) -> Connection:
@@ -160,9 +165,10 @@ class ChangeNotifier:
             self._handle(notification.payload)
 
     def _handle(self, payload: str) -> None:
-        sender, _, name = payload.partition(" ")
-        if name and sender != self._own_id:
-            self._call_back(name)
+        sender, _, names = payload.partition(" ")
+        if names and sender != self._own_id:
+            for name in names.split("\n"):
+                self._call_back(name)
 
     def _call_back(self, name: str | None) -> None:
         for callback in self._callbacks:

@@ -78,6 +78,9 @@ MIGRATIONS: Final = (
     Migration("signed_in_by_oidc", schema.OIDC_SESSIONS),
     Migration("away", schema.AWAY),
     Migration("snoozed", schema.SNOOZES),
+    Migration("open_of_routes", schema.OPEN_OF_ROUTES),
+    Migration("grants_looked_up", schema.GRANTS_LOOKED_UP),
+    Migration("drafts_of_asks", schema.DRAFTS_OF_ASKS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -469,6 +469,29 @@ FILES: Final = (
     "ALTER TABLE file_chunks ALTER data SET STORAGE EXTERNAL",
 )
 """Keep the files that agents send. Without a ``value``, an upload is not complete."""
+OPEN_OF_ROUTES: Final = (
+    # An older replica stores none: it is empty, as for asks that took no route.
+    """ALTER TABLE asks ADD COLUMN route text COLLATE "C" NOT NULL DEFAULT ''""",
+    # PostgreSQL's JSON operators refuse documents with texts that it cannot represent, even to read others. In a
+    # document, a name between quotes is never part of a text: there the quotes are escaped.
+    r"""UPDATE asks SET route = found.route FROM (
+            SELECT seq, left(substring(request from '.*"route":("(?:[^"\\]|\\.)*")')::json #>> '{}', 128) AS route
+            FROM asks JOIN requests USING (seq) WHERE status = 'open'
+        ) AS found WHERE asks.seq = found.seq AND found.route IS NOT NULL""",
+    "CREATE INDEX asks_open_of_route ON asks (route, seq) WHERE status = 'open'",
+)
+"""Find the oldest open ask of each route without reading the others."""
+GRANTS_LOOKED_UP: Final = (
+    "CREATE INDEX grants_of_ask ON grants (ask_id)",
+    "CREATE INDEX grants_running ON grants (until) WHERE ended_at IS NULL",
+)
+"""Find the grant that was made with an ask, and those that can still be used, without reading the others."""
+DRAFTS_OF_ASKS: Final = (
+    # NULL: it is not known, as with those that are already there or that older replicas store. They are pruned soon.
+    'ALTER TABLE drafts ADD COLUMN ask_id text COLLATE "C"',
+    "CREATE INDEX drafts_of_ask ON drafts (ask_id)",
+)
+"""Find the drafts of an ask when it is erased."""
 ASKS_BY_TIME: Final = ("CREATE INDEX asks_by_time ON asks (created_at, seq)",)
 """Find the asks of some days without reading those of others."""
 OIDC_SESSIONS: Final = (

@@ -99,17 +99,6 @@ class PostgresStore(SqlStore):
         found = await self.database.fetch("SELECT name, sum(n)::bigint FROM counters GROUP BY name")
         return dict.fromkeys([*Status, *DeliveryState], 0) | dict(found)
 
-    async def oldest_open(self) -> Mapping[str, float]:
-        # PostgreSQL's JSON operators refuse documents with texts that it cannot represent, even to read others. In a
-        # document, a name between quotes is never part of a text: there the quotes are escaped.
-        found = await self.database.fetch(
-            r"""SELECT coalesce(substring(request from '.*"route":(null|"(?:[^"\\]|\\.)*")'), 'null'),
-                    min(created_at
-                        - coalesce(substring(split_part(state, '"walk":', 1) from '"set_back":([^,}]+)')::float, 0))
-                FROM asks JOIN requests USING (seq) WHERE status = 'open' GROUP BY 1"""
-        )
-        return {str(rows.load(route.encode()) or ""): began for route, began in found}
-
 
 class PostgresRecord(SqlRecord):
     # Only lines of transactions before the oldest one in progress: no other line can appear among or before these.

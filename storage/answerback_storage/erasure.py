@@ -28,8 +28,9 @@ _ERASE_RELATED: Final = (
     # Pushes that have not been sent name people; see `push_queue`.
     "DELETE FROM deliveries WHERE ask_id > 'push ' || $1 || ' ' AND ask_id < 'push ' || $1 || '!'",
     "DELETE FROM extension_rows WHERE ask_id = $1",
-    # Keys of drafts consist of ids, after a word for the kind of draft.
-    "DELETE FROM drafts WHERE {position}(':' || key || ':', ':' || $1 || ':') > 0",
+    # See `rows.draft_ask_id`.
+    """DELETE FROM drafts WHERE ask_id = $1
+        OR (ask_id IS NULL AND {position}(':' || key || ':', ':' || $1 || ':') > 0)""",
 )
 """The statements that erase the rows that go with an ask's content, by the ask's id, besides the tables of
 extensions."""

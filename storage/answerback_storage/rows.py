@@ -57,6 +57,11 @@ _CACHE_BYTES: Final = 10_000_000
 """Memory limit for cached parsed requests, in bytes as estimated by `estimate_parsed_bytes`."""
 _SMALL_REQUEST: Final = 16_000
 """Characters of JSON below which a request is parsed in well under a millisecond."""
+ROUTE_CHARACTERS: Final = 128
+"""As much of a route's name as its column has. It is empty if an ask took none."""
+_ASK_ID_PREFIX: Final = "ask_"
+_ASK_ID_CHARACTERS: Final = 64
+"""More than an ask's id has."""
 _MAX_LOGGED: Final = 10_000
 """The most rows that are logged as unreadable."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
@@ -96,6 +101,16 @@ def read_values(kind: TypeAdapter[T], table: str, found: Iterable[tuple[bytes]])
     """Read stored values, without those that cannot be read."""
     values = [read_value(value, table) for (value,) in found]
     return [kind.validate_python(value[0]) for value in values if value is not None]
+
+
+def draft_ask_id(key: str) -> str | None:
+    """Return the ask that a draft is about: keys consist of ids, after a word for the kind of draft.
+
+    Empty: about none; None: it is not clear, because more than one part of the key looks like an ask's id.
+    """
+    parts = (part for part in key.split(":") if part.startswith(_ASK_ID_PREFIX))
+    ask_ids = {part for part in parts if len(part) <= _ASK_ID_CHARACTERS}
+    return None if len(ask_ids) > 1 else next(iter(ask_ids), "")
 
 
 def dump_request(request: Request) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -16,6 +17,13 @@ from answerback_storage.files import SqlFiles
 from answerback_storage.grants import SqlGrants
 from answerback_storage.late_answers import SqlLateAnswers
 from answerback_storage.sql_database import Part, SqlDatabase, placeholders
+
+_ROUTES_OF_OPEN: Final = """WITH RECURSIVE found (route) AS (
+        SELECT (SELECT route FROM asks WHERE status = 'open' ORDER BY route LIMIT 1)
+        UNION ALL SELECT (SELECT asks.route FROM asks WHERE status = 'open' AND asks.route > found.route
+            ORDER BY asks.route LIMIT 1) FROM found WHERE found.route IS NOT NULL
+    ) SELECT route FROM found WHERE route IS NOT NULL"""
+"""Steps through the index ``asks_open_of_route`` from one route to the next, without the asks of each."""
 
 
 class SqlStore(Store):
@@ -36,12 +44,20 @@ class SqlStore(Store):
         found = await self._db.fetch("SELECT value FROM secrets WHERE name = $1", name)
         return bytes(found[0][0])
 
+    async def oldest_open(self) -> Mapping[str, float]:
+        oldest = {}
+        for (route,) in await self._db.fetch(_ROUTES_OF_OPEN):
+            query = "WHERE status = 'open' AND route = $1 ORDER BY seq"
+            for _, ask in await self._db.find(query, (route,), 1):
+                oldest[route] = ask.created_at - ask.schedule.clock_set_back
+        return oldest
+
 
 class SqlDrafts(Part[SqlDatabase], Drafts):
     def __init__(self, db: SqlDatabase) -> None:
         super().__init__(db)
         key = db.primary_key("drafts")
-        columns = dict.fromkeys(("key", "value", "at", key))
+        columns = dict.fromkeys(("key", "value", "at", "ask_id", key))
         self._insert = f"""INSERT INTO drafts ({", ".join(columns)}) VALUES ({placeholders(len(columns))})
             ON CONFLICT ({key})"""
         """The statement that stores a draft, without what to do if there is one."""
@@ -73,7 +89,7 @@ class SqlDrafts(Part[SqlDatabase], Drafts):
                 return True
             case None, _:
                 insert = f"{self._insert} DO NOTHING RETURNING 1"
-                found = await self._db.execute(insert, key, rows.dump(value), at, *values)
+                found = await self._db.execute(insert, *self._row(key, value, at))
             case _, None:
                 delete = f"DELETE FROM drafts WHERE {same} RETURNING 1"
                 found = await self._db.execute(delete, *values, stored)
@@ -88,7 +104,11 @@ class SqlDrafts(Part[SqlDatabase], Drafts):
             await self._db.execute(f"DELETE FROM drafts WHERE {condition}", *values)
         else:
             insert = f"{self._insert} DO UPDATE SET value = excluded.value, at = excluded.at"
-            await self._db.execute(insert, key, rows.dump(value), at, *values)
+            await self._db.execute(insert, *self._row(key, value, at))
+
+    def _row(self, key: str, value: JsonValue, at: float) -> Sequence[object]:
+        _, primary_key = self._db.key("drafts", key)
+        return (key, rows.dump(value), at, rows.draft_ask_id(key), *primary_key)
 
 
 def _draft_of(stored: bytes | None) -> JsonValue:

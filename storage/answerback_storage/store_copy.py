@@ -18,7 +18,7 @@ _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
     "asks": (
         *("seq", "id", "status", "surface", "channel", "thread_id", "conversation", "agent"),
-        *("revision", "shown_revision", "due", "created_at", "updated_at", "urgency"),
+        *("revision", "shown_revision", "due", "created_at", "updated_at", "urgency", "route"),
         *("message", "thread", "state", "erased_at", "left_channel", "left_until"),
     ),
     "record": ("seq", "ask_id", "at", "kind", "entry"),
@@ -29,7 +29,7 @@ _TABLES: Final[Mapping[str, Sequence[str]]] = {
     "seen": ("id", "at", "digest"),
     "idempotency": ("agent", "key", "digest", "ask_id", "at"),
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
-    "drafts": ("key", "value", "at"),
+    "drafts": ("key", "value", "at", "ask_id"),
     "extension_rows": extension_rows.COLUMNS,
     "files": files.COLUMNS,
     "file_chunks": files.CHUNK_COLUMNS,

@@ -1,9 +1,9 @@
 """Measure if anything takes longer when a database holds very many asks, a tenth of them open.
 
 Run as ``python -m tests.benchmarks.scale [ASKS …]`` (default: 100,000, and with ``BENCH_MILLION=1`` a million), on both
-stores. Two asks are stored as a service does it, one open and one answered, and then copied by SQL. What is compared
-with 1,000 asks is the store's part: the time without HTTP. ``BENCH_CPU=1`` measures CPU time instead, which other load
-hardly changes; for PostgreSQL, which has processes of its own, that says little.
+stores (``BENCH_STORES=sqlite`` on one). Two asks are stored as a service does it, one open and one answered, and then
+copied by SQL. What is compared with 1,000 asks is the store's part, without HTTP: CPU time, on PostgreSQL together with
+that of the server, and there also the pages that the statements read, which no other load changes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -42,16 +44,17 @@ from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import shown
 from tests.benchmarks.service import ONE
 from tests.benchmarks.slack_clicks import MESSAGE
-from tests.postgres import store_at
+from tests.postgres import Server, store_at
 from tests.stores.receipts import receipt_row
 
 FEW: Final = 1_000
 STORES: Final = os.environ.get("BENCH_STORES", "sqlite,postgresql").split(",")
-_now: Final = time.process_time if os.environ.get("BENCH_CPU") == "1" else time.perf_counter
-TIMES: Final = 40
-"""Times that each operation is timed."""
-_ROWS: Final = 500
-"""Rows that an export reads, and asks that are erased, in a round."""
+TIMES: Final = 10
+"""Calls of an operation in a round."""
+ROUNDS: Final = 3
+"""Rounds of an operation, after one that warms up."""
+_ROWS: Final = 300
+"""Rows that an export reads in a round."""
 _CACHE_KB: Final = 500_000
 """The most memory that SQLite's pages may take while a file is filled."""
 OPEN_OF: Final = 10
@@ -86,6 +89,10 @@ _WORDS: Final = {
 
 _COUNT_COPIES: Final = f"""INSERT INTO counters SELECT status, 0, count(*) FROM asks WHERE seq >= {_FIRST} GROUP BY 1
     ON CONFLICT (name, slot) DO UPDATE SET n = counters.n + excluded.n"""
+_IN_SERVER: Final = """SELECT
+    (SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = '{database}' AND backend_type = 'client backend'),
+    (SELECT coalesce(sum(shared_blks_hit + shared_blks_read), 0) FROM pg_stat_statements
+        WHERE dbid = (SELECT oid FROM pg_database WHERE datname = '{database}'))"""
 _COLUMNS: Final = "SELECT column_name FROM information_schema.columns"
 
 
@@ -168,22 +175,55 @@ def _linker(store: Store) -> ReceiptLinker:
     )
 
 
-async def _timed(call: Callable[[int], Awaitable[object]]) -> list[float]:
-    """Return the milliseconds of calls, without the first ones, which warm up."""
-    times = []
-    for number in range(TIMES):
-        began = _now()
-        await call(number)
-        times.append((_now() - began) * 1e3)
-    return times[TIMES // 4 :]
+class Meter:
+    """Measures the store's work: CPU time, here and in the server if there is one, and the pages read there."""
+
+    def __init__(self, server: Server | None = None, database: str = "") -> None:
+        self._server, self._database = server, database
+        self._began = 0.0
+        self._before = (0.0, 0)
+        self.found: dict[tuple[str, str], list[float]] = defaultdict(list)
+        """By operation and unit, a figure for each round."""
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._before = self._in_server()
+        self._began = time.process_time()
+
+    def stop(self, what: str, calls: int) -> None:
+        """Add a round of so many calls."""
+        here = time.process_time() - self._began
+        there, pages = (
+            now - then for now, then in zip(self._in_server(), self._before, strict=True)
+        )
+        self.found[what, "ms"].append((here + there) * 1e3 / calls)
+        if self._server is not None:
+            self.found[what, "pages"].append(pages / calls)
+
+    async def measure(self, what: str, call: Callable[[int], Awaitable[object]]) -> None:
+        """Add the rounds of an operation that takes the number of the call."""
+        for round in range(ROUNDS + 1):
+            self.start()
+            for number in range(round * TIMES, (round + 1) * TIMES):
+                await call(number)
+            if round:
+                self.stop(what, TIMES)
+
+    def _in_server(self) -> tuple[float, int]:
+        """Return the seconds of CPU time of the server's connections, and the pages that their statements have read."""
+        if self._server is None:
+            return 0.0, 0
+        [(pids, pages)] = self._server.run(_IN_SERVER.format(database=self._database))
+        stats = [Path(f"/proc/{pid}/schedstat").read_text("ascii") for pid in pids or ()]
+        return sum(int(stat.split()[0]) for stat in stats) / 1e9, int(pages)
 
 
-async def measured(store: Store, count: int) -> dict[str, list[float]]:
-    """Return the milliseconds of each operation on a store with so many asks, of which the first tenth is open."""
-    began = _now()
+async def measured(store: Store, count: int, meter: Meter) -> dict[tuple[str, str], list[float]]:
+    """Return what each operation costs with so many asks, of which the first tenth is open."""
+    meter.start()
     await store.open()
-    found = {"start": [(_now() - began) * 1e3]}
-    step = max(1, count // OPEN_OF // TIMES)
+    meter.stop("start", 1)
+    step = max(1, count // OPEN_OF // (TIMES * (ROUNDS + 1)))
     linker = _linker(store)
     person = [("slack", ANN.user_id)]
 
@@ -191,55 +231,52 @@ async def measured(store: Store, count: int) -> dict[str, list[float]]:
         await store.asks.change(f"ask_{_FIRST + number * step}", _end)
 
     await linker.link_all()
-    found["action"] = await _timed(act)
-    began = _now()
+    await meter.measure("action", act)
+    meter.start()
     await linker.link_all()
-    found["link of a receipt"] = [(_now() - began) * 1e3 / TIMES]
-    found["inbox, first page"] = await _timed(
-        lambda _: store.search.list_for_responder(person, None, 50)
+    meter.stop("link of a receipt", TIMES * (ROUNDS + 1))
+    searches: dict[str, Callable[[int], Search]] = {
+        "history, first page": lambda _: Search(by=((ANN,),)),
+        "search for a word of one ask": lambda n: Search(terms=(f"step{_FIRST + count // 2 + n}",)),
+        "search for a word of all": lambda _: Search(terms=("apply",)),
+        "search by date, a few asks": lambda n: Search(since=_FIRST + n, until=_FIRST + n + 100.0),
+        "search by date, the older half": lambda _: Search(until=_FIRST + count / 2),
+    }
+    await meter.measure(
+        "inbox, first page", lambda _: store.search.list_for_responder(person, None, 50)
     )
-    found["history, first page"] = await _timed(
-        lambda _: store.search.find(Search(by=((ANN,),)), None, 50)
-    )
-    found["search for a word of one ask"] = await _timed(
-        lambda n: store.search.find(Search(terms=(f"step{_FIRST + count // 2 + n}",)), None, 50)
-    )
-    found["search for a word of all"] = await _timed(
-        lambda _: store.search.find(Search(terms=("apply",)), None, 50)
-    )
-    found["search by date, a few asks"] = await _timed(
-        lambda n: store.search.find(Search(since=_FIRST + n, until=_FIRST + n + 100.0), None, 50)
-    )
-    found["search by date, the older half"] = await _timed(
-        lambda _: store.search.find(Search(until=_FIRST + count / 2), None, 50)
-    )
-    found |= await _by_row(store)
+    for what, search in searches.items():
+        await meter.measure(what, partial(_search, store, search))
+    await meter.measure("metrics: oldest open ask", lambda _: store.oldest_open())
+    await _measure_by_row(store, meter)
     await store.close()
-    return found
+    return meter.found
 
 
-async def _by_row(store: Store) -> dict[str, list[float]]:
-    """Return the milliseconds that each row of an export takes, and each that is erased."""
-    found: dict[str, list[float]] = {"export, a row": [], "retention, an ask": []}
+async def _search(store: Store, search: Callable[[int], Search], number: int) -> None:
+    await store.search.find(search(number), None, 50)
+
+
+async def _measure_by_row(store: Store, meter: Meter) -> None:
+    """Measure what each row of an export costs, and each ask that is erased."""
     after = ""
-    for _ in range(5):
-        began = _now()
+    for _ in range(ROUNDS):
+        meter.start()
         changed = await store.record.list_changed(after, _ROWS)
         for ask_id in changed.ids:
             await store.asks.get(ask_id)
             await store.record.read(ask_id)
-        took, after = _now() - began, changed.after
-        found["export, a row"].append(took * 1e3 / max(1, len(changed.ids)))
-    for _ in range(5):
-        began = _now()
-        erasable = await store.erasure.list_erasable(time.time() + 1, 40)
+        meter.stop("export, a row", len(changed.ids))
+        after = changed.after
+    for _ in range(ROUNDS):
+        meter.start()
+        erasable = await store.erasure.list_erasable(time.time() + 1, 4 * TIMES)
         for ask_id in erasable:
             await store.erasure.erase(ask_id, time.time(), set())
-        found["retention, an ask"].append((_now() - began) * 1e3 / len(erasable))
-    return found
+        meter.stop("retention, an ask", len(erasable))
 
 
-async def in_sqlite(folder: Path, count: int) -> dict[str, list[float]]:
+async def in_sqlite(folder: Path, count: int) -> dict[tuple[str, str], list[float]]:
     """Fill a file, and measure."""
     path = folder / f"{count}.db"
     store = SqliteStore(path)
@@ -262,13 +299,16 @@ async def in_sqlite(folder: Path, count: int) -> dict[str, list[float]]:
     with path.open("rb") as filled:
         os.fsync(filled.fileno())  # else the first commit that is measured waits for all of it
     try:
-        return await measured(SqliteStore(path), count)
+        return await measured(SqliteStore(path), count, Meter())
     finally:
         path.unlink()
 
 
-async def in_postgresql(url: str, count: int) -> dict[str, list[float]]:
+async def in_postgresql(
+    server: Server, database: str, count: int
+) -> dict[tuple[str, str], list[float]]:
     """Fill a database, and measure."""
+    url = server.url(database)
     store = store_at(url)
     await store.open()
     await _store_two(store)
@@ -292,7 +332,7 @@ async def in_postgresql(url: str, count: int) -> dict[str, list[float]]:
         db.commit()
         db.autocommit = True
         db.execute("VACUUM ANALYZE")
-    return await measured(store_at(url), count)
+    return await measured(store_at(url), count, Meter(server, database))
 
 
 def _fill(filler: Filler, count: int) -> None:
@@ -302,24 +342,28 @@ def _fill(filler: Filler, count: int) -> None:
 
 async def main(counts: list[int]) -> None:
     """Compare each number of asks with few, and print a table."""
-    figures = Figures("What many asks cost, in ms")
-    with tempfile.TemporaryDirectory() as folder, postgres.server() as server:
+    figures = Figures("What many asks cost")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        postgres.server(shared_preload_libraries="pg_stat_statements") as server,
+    ):
+        server.run("CREATE EXTENSION pg_stat_statements")
 
-        async def at(kind: str, count: int) -> dict[str, list[float]]:
+        async def at(kind: str, count: int) -> dict[tuple[str, str], list[float]]:
             sys.stderr.write(f"  {kind}: {count:,} asks\n")
             if kind == "sqlite":
                 return await in_sqlite(Path(folder), count)
             with server.borrow_database() as database:
-                return await in_postgresql(server.url(database), count)
+                return await in_postgresql(server, database, count)
 
         for kind in STORES:
             few = await at(kind, FEW)
             for count in counts:
-                many = await at(kind, count)
-                for what, times in many.items():
-                    base, least = [median(few[what])], [median(times)]
+                for (what, unit), found in (await at(kind, count)).items():
+                    base, middle = [median(few[what, unit])], [median(found)]
                     who = f"{kind}, {count:,}"
-                    figures.add(what, who, least, f"ms (of {FEW:,}: {base[0]:.2f})", base, "that")
+                    shown_unit = f"{unit} (of {FEW:,}: {base[0]:.2f})"
+                    figures.add(what, who, middle, shown_unit, base, "that")
     figures.print()
 
 

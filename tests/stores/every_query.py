@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from answerback.core.ask import Ask, Reason, Status, Thread
 from answerback.core.ask import end_ask as end
+from answerback.core.files import AttachedFile
 from answerback.core.labels import ENGLISH
 from answerback.core.person import Person
 from answerback.ports.claims import SOLE_CLAIM, Fence
@@ -56,8 +57,45 @@ async def make_every_query(store: Store) -> None:
     await count_uncounted(store)
     await StatsReader(store).read(3_000.0, 12, ENGLISH)
     await _snooze(store, first)
+    await _keep(store)
+    await _maintain(store)
+
+
+async def _keep(store: Store) -> None:
+    """Use what is kept beside asks."""
+    file = AttachedFile(
+        id="file_1", name="plot.png", media_type="image/png", bytes=1, sha256="0" * 64
+    )
+    await store.files.begin(file.id, "coder", 1.0, 5)
+    await store.files.add_chunk(file.id, 0, b"x")
+    await store.files.finish(file)
+    await store.files.get(file.id)
+    await store.files.read_chunk(file.id, 0)
+    await store.files.find_unclaimed([file.id], "coder", 0.0)
+    await store.files.drop(file.id)
+    await store.drafts.save("web:ask_1:ann", "x", 1.0)
+    await store.drafts.change("web:ask_1:ann", lambda _: "y", 2.0)
+    await store.grants.find(["s"])
+    await store.grants.get("grant_1")
+    await store.grants.newest(5)
+    await store.rows.list("t")
+    await store.rows.of_ask("t", "ask_1")
+    await store.rows.delete("t", [1])
+    await store.rate_limits.set_retry_after("slack:C1", 1.0)
+    await store.rate_limits.get_retry_after("slack:C1")
+    await store.record.last_time()
+
+
+async def _maintain(store: Store) -> None:
     await store.maintenance.prune(1.0)
-    await store.erasure.list_erasable(1.0, 5)
+    await store.maintenance.prune_audit(1.0)
+    await store.maintenance.prune_deliveries(1.0)
+    await store.maintenance.note_time(1.0)
+    await store.rows.prune("t", 1.0)
+    await store.files.prune(1.0)
+    await store.files.delete_remains()
+    assert await store.erasure.list_erasable(1e9, 5) == ["ask_2"]
+    await store.erasure.erase("ask_2", 4_000.0, frozenset())
 
 
 async def _snooze(store: Store, ask: Ask) -> None:
@@ -106,6 +144,7 @@ async def _find_asks(store: Store) -> None:
     await store.drafts.get("k")
     await store.outbox.get("msg_1")
     await store.counts()
+    await store.oldest_open()
 
 
 async def _collect_outcomes(store: Store) -> None:

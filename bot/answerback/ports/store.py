@@ -328,5 +328,5 @@ class Store(Protocol):
         """The number of asks by status, from counters, and of webhooks by state."""
 
     async def oldest_open(self) -> Mapping[str, float]:
-        """Return when the oldest open ask of each route began to wait, without what the clock was set back; "": no
-        route."""
+        """Return when the open ask of each route that was stored first began to wait, without what the clock was set
+        back; "": no route."""

@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
-_INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, urgency, status, surface,
+_INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, urgency, route, status, surface,
     channel, thread_id, due, message, thread, left_channel, left_until, revision, updated_at, shown_revision, state,
     show_holder, show_until, last_line)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _INSERT_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before) VALUES (?, ?, ?, ?, ?)
     RETURNING seq"""
 _ADD_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
@@ -136,7 +136,10 @@ def insert(db: sqlite3.Connection, write: Write) -> None:
     (seq,) = db.execute(
         "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
     ).fetchone()
-    sent = (request.conversation, request.agent, request.urgency.place)
+    sent = (
+        *(request.conversation, request.agent, request.urgency.place),
+        (request.route or "")[: rows.ROUTE_CHARACTERS],
+    )
     identity = (seq, new.id, new.created_at, *sent)
     behind = new.placement.shown_revision < new.revision
     holder, _, until = rows.claim_row(claim if behind else None)

@@ -408,6 +408,27 @@ FILES: Final = (
         file_id TEXT NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (file_id, n)) STRICT""",
 )
 """Keep the files that agents send. Without a ``value``, an upload is not complete."""
+OPEN_OF_ROUTES: Final = (
+    # An older version stores none: it is empty, as for asks that took no route.
+    "ALTER TABLE asks ADD COLUMN route TEXT NOT NULL DEFAULT ''",
+    """UPDATE asks SET route = found.route FROM (
+            SELECT seq, substr(request ->> 'route', 1, 128) AS route FROM asks JOIN requests USING (seq)
+            WHERE status = 'open' AND json_valid(request)
+        ) AS found WHERE asks.seq = found.seq AND found.route IS NOT NULL""",
+    "CREATE INDEX asks_open_of_route ON asks (status, route) WHERE status = 'open'",
+)
+"""Find the oldest open ask of each route without reading the others."""
+GRANTS_LOOKED_UP: Final = (
+    "CREATE INDEX grants_of_ask ON grants (ask_id)",
+    "CREATE INDEX grants_running ON grants (until) WHERE ended_at IS NULL",
+)
+"""Find the grant that was made with an ask, and those that can still be used, without reading the others."""
+DRAFTS_OF_ASKS: Final = (
+    # NULL: it is not known, as with those that are already there. They are pruned soon.
+    "ALTER TABLE drafts ADD COLUMN ask_id TEXT",
+    "CREATE INDEX drafts_of_ask ON drafts (ask_id)",
+)
+"""Find the drafts of an ask when it is erased."""
 ASKS_BY_TIME: Final = ("CREATE INDEX asks_by_time ON asks (created_at)",)
 """Find the asks of some days without reading those of others."""
 OIDC_SESSIONS: Final = (

@@ -94,13 +94,6 @@ class SqliteStore(SqlStore):
     async def counts(self) -> Mapping[str, int]:
         return dict(await self.database.fetch("SELECT name, n FROM counters"))
 
-    async def oldest_open(self) -> Mapping[str, float]:
-        statement = """SELECT coalesce(request ->> 'route', ''),
-                min(created_at - coalesce(state ->> 'set_back', 0.0))
-            FROM asks JOIN requests USING (seq)
-            WHERE status = 'open' AND json_valid(request) AND json_valid(state) GROUP BY 1"""
-        return dict(await self.database.fetch(statement))
-
 
 class SqliteRecord(SqlRecord):
     """The record in an SQLite file. As only one transaction writes at a time, its lines have the order of the commits.

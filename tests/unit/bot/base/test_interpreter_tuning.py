@@ -1,4 +1,4 @@
-"""How the interpreter is tuned for a service."""
+"""The interpreter is tuned for a service: how its garbage is collected and its memory kept."""
 
 from __future__ import annotations
 

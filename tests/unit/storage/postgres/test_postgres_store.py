@@ -380,3 +380,16 @@ async def test_a_process_paused_in_a_transaction_blocks_no_other(
         await transaction.__aexit__(None, None, None)
     assert not isinstance(error.value, CommitUnknownError), "none of it is stored"
     assert await stores[0].asks.get("ask_1") == moved
+
+
+async def test_many_changes_are_announced_in_few_notifications(
+    store: PostgresStore, database: str
+) -> None:
+    names = [f"ask_{number:024x}" for number in range(120)]
+    async with await psycopg.AsyncConnection.connect(database, autocommit=True) as other:
+        await other.execute("LISTEN answerback")
+        for name in names:
+            store.changes.announce(name)
+        received = [each.payload async for each in other.notifies(timeout=WAIT, stop_after=3)]
+    assert len(received) == 3
+    assert [name for each in received for name in each.partition(" ")[2].split("\n")] == names
