@@ -12,7 +12,6 @@ from http import HTTPStatus
 from typing import Final, NamedTuple, TypeVar
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 from pydantic import JsonValue
 
 from answerback.api.auth import CHALLENGE
@@ -92,24 +91,24 @@ def refuse_unsupported(request: web.BaseRequest) -> web.Response | None:
     return None
 
 
-@web.middleware
-async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turn every exception into a problem document, or end the connection if the response has begun."""
-    # It awaits the handler itself, although `result_or_problem` could: each waiting agent would hold one frame more.
-    try:
-        return await handler(request)
-    except web.HTTPException as error:
-        if error.status < HTTPStatus.BAD_REQUEST:
-            raise
-        problem = _http_problem(request, error)
-    except ProblemError as error:
-        problem = _callers_error(error)
-    except StoreError as error:
-        logger.exception("the database failed", extra=_log_fields(request))
-        problem = _store_problem(error)
-    except Exception:  # the outermost handler: logged, and reported without details
-        logger.exception("a request failed", extra=_log_fields(request))
-        problem = _internal_problem()
+def problem_response(request: web.Request, error: Exception) -> web.Response:
+    """Turn an exception that was just caught into a problem document, or end the connection if the response has begun.
+
+    It awaits no handler, since each waiting agent would hold one frame more.
+    """
+    match error:
+        case web.HTTPException():
+            if error.status < HTTPStatus.BAD_REQUEST:
+                raise error
+            problem = _http_problem(request, error)
+        case ProblemError():
+            problem = _callers_error(error)
+        case StoreError():
+            logger.exception("the database failed", extra=_log_fields(request))
+            problem = _store_problem(error)
+        case _:  # logged, and reported without details
+            logger.exception("a request failed", extra=_log_fields(request))
+            problem = _internal_problem()
     if request.writer.output_size > 0:
         raise ConnectionAbortedError("A client would read the problem as a part of the response")
     return problem.response()

@@ -15,7 +15,7 @@ from answerback.api.descriptions import API_DOCS, ApiDocs
 from answerback.api.late_answers import response_tracker_of, send_response
 from answerback.api.operation import Api, Call
 from answerback.api.origin_guard import guard_route, refuse_cross_origin
-from answerback.api.problems import problem_middleware
+from answerback.api.problems import problem_response
 from answerback.api.routes import all_operations
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
@@ -73,8 +73,11 @@ def build_public_app(
     async def all_but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.match_info.handler in hook_handlers:
             return await handler(request)
-        removal = service_worker_removal(request)
-        return _count(api, request, removal or await problem_middleware(request, handler))
+        try:
+            response = service_worker_removal(request) or await handler(request)
+        except Exception as error:  # noqa: BLE001 - the outermost handler
+            response = problem_response(request, error)
+        return _count(api, request, response)
 
     app = web.Application(middlewares=[all_but_hooks])
     app.on_response_prepare.append(_add_headers)
@@ -122,7 +125,11 @@ def _request_middleware(api: Api) -> Middleware:
             refusal = service_worker_removal(request)
             if refusal is None and local:
                 refusal = refuse_cross_origin(request)
-            response = _count(api, request, refusal or await problem_middleware(request, handler))
+            try:
+                response = refusal or await handler(request)
+            except Exception as error:  # noqa: BLE001 - the outermost handler
+                response = problem_response(request, error)
+            _count(api, request, response)
             await send_response(request, response, tracker)
             return response
         finally:

@@ -13,8 +13,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from aiohttp.typedefs import Handler
 
-from answerback.api.problems import problem_middleware
+from answerback.api.problems import problem_response
 from answerback.core.errors import CommitUnknownError, StoreError
 from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import Serve, Served
@@ -95,7 +96,14 @@ async def test_an_http_servers_error_becomes_a_problem_and_a_redirect_does_not()
     async def moved(_: web.Request) -> web.Response:
         raise web.HTTPSeeOther("/elsewhere")
 
-    app = web.Application(middlewares=[problem_middleware])
+    @web.middleware
+    async def with_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            return problem_response(request, error)
+
+    app = web.Application(middlewares=[with_problems])
     app.add_routes([web.get("/large", large), web.get("/moved", moved)])
     async with TestServer(app) as server, aiohttp.ClientSession(server.make_url("/")) as http:
         async with http.get("/large") as response:
