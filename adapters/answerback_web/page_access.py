@@ -7,7 +7,6 @@ an ask) or a person's key (to answer it): nothing is stored, and replacing a key
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 from collections.abc import Iterable
@@ -93,8 +92,8 @@ class PageLinks:
 
 
 def _digest(secret: bytes, purpose: str, text: str) -> str:
-    digest = hmac.new(secret, f"answerback:web:{purpose}:{text}".encode(), hashlib.sha256)
-    return digest.hexdigest()[:_DIGEST_LENGTH]
+    digest = hmac.digest(secret, f"answerback:web:{purpose}:{text}".encode(), "sha256")
+    return digest.hex()[:_DIGEST_LENGTH]
 
 
 def _same(received: str, expected: str) -> bool:

@@ -52,6 +52,7 @@ from answerback.core.request import Request as Request
 from answerback.core.request import ToolResult as ToolResult
 from answerback.core.schedule import Schedule as Schedule
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
+from answerback_base.frozen_copy import copy_with
 from answerback_base.headline_text import fit
 
 ANYONE: Final = "anyone"
@@ -311,10 +312,8 @@ def apply_action(
     schedule = ask.schedule
     if schedule.awaits_inquiry:
         schedule = replace(schedule, awaits_inquiry=False)
-    # Does what `dataclasses.replace` does, which would take longer than the rest of this function.
-    moved = object.__new__(Ask)
-    moved.__dict__.update(
-        vars(ask),
+    moved = copy_with(
+        ask,
         walk=walk,
         outcome=outcome,
         revision=ask.revision + 1,
@@ -325,10 +324,13 @@ def apply_action(
         opening=UNOPENED,
     )
     if moved.confirming is not ask.confirming:
-        restarted = restart_reminders(ask, at)
-        moved.__dict__["schedule"] = replace(
-            restarted, awaits_inquiry=False, recipient_ids=(), hand_over_failed=False
+        restarted = replace(
+            restart_reminders(ask, at),
+            awaits_inquiry=False,
+            recipient_ids=(),
+            hand_over_failed=False,
         )
+        moved = copy_with(moved, schedule=restarted)
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
 

@@ -8,6 +8,7 @@ from answerback.core.ask import AbandonedMessage, Ask, Thread
 from answerback.core.confirmer_copies import outdated_copies
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
+from answerback_base.frozen_copy import copy_with
 
 
 def record_shown(shown: Shown, of: Ask | None, latest: Ask | None) -> Decision[Ask | None]:
@@ -61,7 +62,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     is_here = shown.is_visible or shown.revision == of.revision
     seen = place.was_visible or (is_here and bool(shown.message))
     reference = dict(shown.message) or None
-    place = replace(
+    place = copy_with(
         place,
         shown_revision=min(shown.revision, latest.revision - needs_update),
         was_visible=seen,
@@ -71,7 +72,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
         message=place.message if reference == place.message else reference,
         thread=place.thread if thread == place.thread else thread,
     )
-    return replace(latest, placement=place, opening=opened)
+    return copy_with(latest, placement=place, opening=opened)
 
 
 def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[None]:

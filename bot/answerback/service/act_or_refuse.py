@@ -41,6 +41,7 @@ from answerback.service.decisions import TABLE, UNRESOLVED, Row, Situation, Who
 from answerback.service.handing_over import NeedsPerson, Recipient, look_up_recipient
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
+from answerback_base.frozen_copy import copy_with
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +148,8 @@ class ChangeCommitter:
         ask = change.ask
         surface = self.surfaces.get(ask.placement.destination.surface)
         if surface is None or not surface.live or ask.schedule.awaits_inquiry:
-            ask = replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))
+            place = copy_with(ask.placement, shown_revision=ask.revision)
+            ask = copy_with(ask, placement=place)
         change = change._replace(ask=ask)
         added = NO_ROWS
         # A change that does not concern an extension costs nothing.
@@ -160,10 +162,8 @@ class ChangeCommitter:
                 added = Rows(*map(add, added, new))
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         if owed := owed and not isinstance(change.grant, GrantEnd):
-            ask = replace(
-                ask,
-                collection=replace(ask.collection, unread_by_agent=True, read_by_agent_at=None),
-            )
+            unread = copy_with(ask.collection, unread_by_agent=True, read_by_agent_at=None)
+            ask = copy_with(ask, collection=unread)
         return Write(
             ask,
             change.entries,

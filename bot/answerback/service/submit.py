@@ -61,6 +61,7 @@ from answerback.service.submission_request import (
     Submission,
     normalize_responders,
 )
+from answerback_base.frozen_copy import copy_with
 from answerback_base.strict_json import digest_of
 
 logger = logging.getLogger(__name__)
@@ -407,11 +408,9 @@ class Submitter:
         surface = self.commits.surfaces.get(ask.placement.destination.surface)
         if surface is not None and not surface.live:  # it knows the place without posting anything
             shown = await surface.show(ask, _save_nothing)
-            ask = (
-                replace(ask, placement=replace(ask.placement, thread=shown.thread))
-                if isinstance(shown, Shown)
-                else ask
-            )
+            if isinstance(shown, Shown):
+                place = copy_with(ask.placement, thread=shown.thread)
+                ask = copy_with(ask, placement=place)
         commits = self.commits
         if commits.rules.tools and (
             failed := fail_misconfigured(ask, commits.rules, inquiry=commits.has_inquiry)
