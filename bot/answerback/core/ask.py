@@ -323,7 +323,7 @@ def apply_action(
         schedule=schedule,
         opening=UNOPENED,
     )
-    if moved.confirming is not ask.confirming:
+    if walk.phase is not ask.walk.phase and moved.confirming is not ask.confirming:
         restarted = replace(
             restart_reminders(ask, at),
             awaits_inquiry=False,

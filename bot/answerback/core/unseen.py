@@ -25,9 +25,9 @@ def refuse_unseen(ask: Ask, action: Answer) -> Refusal | None:
 def answer_once_more(
     action: Answer, change: Change, *, at: float, by: Person, people: People
 ) -> Change | Refused:
-    """Answer with a decision also whether it is meant, if the person has said so with it."""
+    """Answer with a decision also whether it is meant, which the person has said with it."""
     asked = change.ask.question
-    if not action.unseen or asked is None or not asked.allows_unseen(action.value):
+    if asked is None or not asked.allows_unseen(action.value):
         return change
     following = apply_action(change.ask, Answer(value=action.value), at=at, by=by, people=people)
     if isinstance(following, Refused):

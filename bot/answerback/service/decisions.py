@@ -109,7 +109,7 @@ def _answer(action: Answer, now: Situation) -> Outcome:
     if action.remember and not offers_to_remember(ask):
         return Refused((refusals.CANNOT_BE_REMEMBERED.problem(),))
     change = asks.apply_action(ask, action, at=now.at, by=by, people=now.people)
-    if isinstance(change, Change):
+    if action.unseen and isinstance(change, Change):
         change = unseen.answer_once_more(action, change, at=now.at, by=by, people=now.people)
     if action.grant is not None and isinstance(change, Change):
         change = granting.make_grant(ask, action, action.grant, change, by)
