@@ -55,6 +55,23 @@ class Process:
 
 
 @asynccontextmanager
+async def ending_with_its_input(child: Child) -> AsyncIterator[None]:
+    """Let a program run that ends once its input does."""
+    try:
+        yield
+    finally:
+        if child.returncode is None:
+            assert child.stdin is not None
+            child.stdin.close()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await child.communicate()
+            except TimeoutError:
+                child.kill()
+                raise
+
+
+@asynccontextmanager
 async def command(
     *arguments: str,
     folder: Path,

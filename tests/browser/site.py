@@ -180,7 +180,9 @@ async def site(
 
             links = AccountLinks(store, clock, people, chosen_labels, credentials, "x-user")
         service = Service(
-            *(store, clock, surfaces),
+            store,
+            clock,
+            surfaces,
             known_surfaces=names,
             labels=chosen_labels,
             claim=claim,

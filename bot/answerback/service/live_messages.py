@@ -46,14 +46,14 @@ class ShownAsks:
     async def list_open_at(
         self, surface: str, channel: str, thread: str | None, at: float | None
     ) -> Sequence[Ask]:
-        messages, place = self.store.messages, (surface, channel, thread)
-        open_now = await messages.find_open(*place, _MAX_OPEN)
+        messages = self.store.messages
+        open_now = await messages.find_open(surface, channel, thread, _MAX_OPEN)
         if at is None:
             return open_now
         since = min(at, self.clock.now()) - _MARGIN_SECONDS
-        ended = await messages.find_ended(*place, since, _MAX_ENDED)
+        ended = await messages.find_ended(surface, channel, thread, since, _MAX_ENDED)
         seen = {ask.id: ask for ask in (*open_now, *ended) if may_have_looked_open(ask, at)}
-        for ask in await messages.find_moved(*place, since, _MAX_ENDED):
+        for ask in await messages.find_moved(surface, channel, thread, since, _MAX_ENDED):
             if may_have_been_left_open(ask, at):
                 seen.setdefault(ask.id, as_left_behind(ask))
         return list(seen.values()) or open_now

@@ -228,9 +228,16 @@ class Submitter:
                 if isinstance(named, Problem):
                     return (named,)
                 planned = named
-            rule, who = planned.confirmation, (planned.confirmers, planned.responders or ())
-            elsewhere = planned.confirmers_elsewhere
-            problem = find_confirmation_problem(rule, *who, to, people, elsewhere) if rule else None
+            if planned.confirmation is None:
+                return planned
+            problem = find_confirmation_problem(
+                planned.confirmation,
+                planned.confirmers,
+                planned.responders or (),
+                to,
+                people,
+                planned.confirmers_elsewhere,
+            )
             return (problem,) if problem else planned
         message = (
             "No responders are set for this destination. Add responders to the call, to its route "

@@ -35,7 +35,9 @@ async def agents(frameworks: None, model: Model, tmp_path: Path) -> AsyncIterato
     folder = tmp_path / "agents"
     folder.mkdir()
     server = child(
-        *(_PYTHON, _ENVIRONMENTS / "serve_protocols.py", model.url),
+        _PYTHON,
+        _ENVIRONMENTS / "serve_protocols.py",
+        model.url,
         folder=folder,
         environment={"OTEL_SDK_DISABLED": "true"},
         seconds=_START,
@@ -49,7 +51,12 @@ def process(
 ) -> AbstractAsyncContextManager[Child]:
     """Start a process of the recipe's user."""
     return child(
-        *(_PYTHON, _ENVIRONMENTS / "drive_protocols.py", RECIPES, recipe, agent, folder / "run"),
+        _PYTHON,
+        _ENVIRONMENTS / "drive_protocols.py",
+        RECIPES,
+        recipe,
+        agent,
+        folder / "run",
         folder=folder,
         environment={
             "ANSWERBACK_URL": served.url,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.acceptance.forked_process import Child, forked
-from tests.acceptance.process import PATIENCE
+from tests.acceptance.process import PATIENCE, ending_with_its_input
 from tests.meta.project import ROOT
 from tests.unit.bot.agent_support import Json
 
@@ -113,15 +113,5 @@ async def run_editor(url: str, *agent: str, **environment: str) -> AsyncIterator
         stdin=asyncio.subprocess.PIPE,
         limit=2**26,
     )
-    try:
+    async with ending_with_its_input(process):  # the agent ends, and with it the proxy
         yield Editor(process)
-    finally:
-        if process.returncode is None:
-            assert process.stdin is not None
-            process.stdin.close()  # ends the agent, and with it the proxy
-            try:
-                async with asyncio.timeout(PATIENCE):
-                    await process.communicate()
-            except TimeoutError:
-                process.kill()
-                raise

@@ -88,3 +88,17 @@ async def run_hook(
 
 
 NOT_ALLOWED = "The user did not allow this use of the tool."
+
+
+async def answered(service: Served, event: bytes, way: str) -> str:
+    """Return the answer of Claude Code's hook to an event, in the way ``http`` or ``command``."""
+    if way == "command":
+        calls, parsed = BlockingConnection(service.url), json.loads(event)
+        answer = await asyncio.to_thread(
+            answer_event, "claude", parsed, calls, wait=WAIT, raw=event
+        )
+        return answer.printed() or ""
+    headers = {"Content-Type": "application/json"}
+    url = f"{service.url}/hooks/claude"
+    async with service.http.post(url, data=event, headers=headers) as response:
+        return await response.text()

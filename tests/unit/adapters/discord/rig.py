@@ -106,7 +106,9 @@ async def run_surface(
         surfaces: dict[str, Surface] = {}
         names = frozenset({"discord"})
         service = Service(
-            *(store, clock or store_clock, surfaces),
+            store,
+            clock or store_clock,
+            surfaces,
             known_surfaces=names,
             claim=claim,
             commands=EXAMPLE_COMMANDS,

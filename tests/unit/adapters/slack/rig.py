@@ -154,7 +154,9 @@ async def run_app(
         surfaces: dict[str, Surface] = {}
         names = frozenset({"slack"})
         service = Service(
-            *(store, clock, surfaces),
+            store,
+            clock,
+            surfaces,
             known_surfaces=names,
             claim=claim,
             commands=EXAMPLE_COMMANDS,

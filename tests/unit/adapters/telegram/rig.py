@@ -92,7 +92,9 @@ async def run_surface(
         names = frozenset({"telegram"})
         routes = options.pop("routes", NO_ROUTES)
         service = Service(
-            *(store, clock, surfaces),
+            store,
+            clock,
+            surfaces,
             known_surfaces=names,
             routes=routes,
             claim=claim,

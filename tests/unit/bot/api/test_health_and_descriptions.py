@@ -153,7 +153,7 @@ def test_a_request_body_is_documented_with_its_example() -> None:
     def described(example: JsonValue) -> JsonValue:
         replies = {200: ResponseSpec("Done.")}
         operation = post(
-            *("do", "/do", "Does it.", handle, replies), body=ContextBody, example=example
+            "do", "/do", "Does it.", handle, replies, body=ContextBody, example=example
         )
         document: Any = openapi.document([operation], "1", tokens=False)
         found: JsonValue = document["paths"]["/do"]["post"]["requestBody"]["content"]

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,18 +48,6 @@ from tests.unit.bot.outbox_support import SECRET
 from tests.unit.picture_samples import PNG
 
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Served]:
-    async with served(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-async def client(service: Served) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(service.url, service.key, patience=1.0) as made:
-        yield made
 
 
 @pytest.mark.rule("CLIENT-1")

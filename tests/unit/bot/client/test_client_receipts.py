@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +14,6 @@ from aiohttp.test_utils import TestServer
 from answerback.service.submission_request import Route
 from answerback_client import Ask, AsyncClient, Client, RefusedError, UnreachableError
 from tests.unit.bot.agent_support import Served, served
-
-
-@pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[Served]:
-    async with served(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-async def client(service: Served) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(service.url, service.key, patience=1.0) as made:
-        yield made
 
 
 @pytest.mark.rule("CLIENT-6")

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from answerback.service.submission_request import Route
-from answerback_agents.pipe.exchange import answer_event
-from answerback_client.blocking_connection import BlockingConnection
-from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
+from tests.unit.bot.hook_support import answered
 from tests.unit.bot.hooks.test_claude_hooks_permission import permission
 from tests.unit.bot.hooks.test_claude_plans import planning
 
@@ -34,20 +32,6 @@ def event_with(tool_input: str) -> bytes:
     return json.dumps(event).replace('"INPUT"', tool_input).encode()
 
 
-async def hooked(service: Served, event: bytes, way: str) -> str:
-    """Return the hook's answer, over HTTP or as a command."""
-    if way == "command":
-        calls, parsed = BlockingConnection(service.url), json.loads(event)
-        answer = await asyncio.to_thread(
-            answer_event, "claude", parsed, calls, wait=WAIT, raw=event
-        )
-        return answer.printed() or ""
-    headers = {"Content-Type": "application/json"}
-    url = f"{service.url}/hooks/claude"
-    async with service.http.post(url, data=event, headers=headers) as response:
-        return await response.text()
-
-
 def decision_in(answer: str) -> Any:
     return json.loads(answer)["hookSpecificOutput"]["decision"]
 
@@ -57,7 +41,7 @@ def decision_in(answer: str) -> Any:
 async def test_claude_code_gets_the_changed_command_and_the_bytes_of_the_rest(
     service: Served, way: str
 ) -> None:
-    waiting = asyncio.create_task(hooked(service, event_with(INPUT), way))
+    waiting = asyncio.create_task(answered(service, event_with(INPUT), way))
     ask = await service.newest()
     edited = {**json.loads(INPUT), "command": "rm -rf build/tmp"}
     await service.act(ask, action="answer", value="allow", edited=edited)
@@ -72,7 +56,7 @@ async def test_an_unchanged_command_is_allowed_as_before(
     service: Served, edited: Json | None
 ) -> None:
     waiting = asyncio.create_task(
-        hooked(service, event_with('{"command": "rm -rf build"}'), "http")
+        answered(service, event_with('{"command": "rm -rf build"}'), "http")
     )
     ask = await service.newest()
     more = {} if edited is None else {"edited": edited}
@@ -84,7 +68,7 @@ async def test_an_unchanged_command_is_allowed_as_before(
 async def test_a_plan_is_approved_as_a_person_has_changed_it(service: Served) -> None:
     sent = {"plan": "# Plan\n\n1. Drop the table\n", "planFilePath": "/srv/plans/a.md"}
     event = json.dumps(planning(**sent)).encode()
-    waiting = asyncio.create_task(hooked(service, event, "http"))
+    waiting = asyncio.create_task(answered(service, event, "http"))
     ask = await service.newest()
     edited = {**sent, "plan": "# Plan\n\n1. Back the table up\n1. Drop the table\n"}
     await service.act(ask, action="answer", value="allow", edited=edited)

@@ -14,12 +14,9 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.hooks.host import Echo, encode_answer
 from answerback_agents.pipe import host_answers as denials
-from answerback_agents.pipe.exchange import answer_event
-from answerback_client.blocking_connection import BlockingConnection
 from answerback_hosts.claude import found_plan as claude_plans
-from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.hook_support import REPLY, value
+from tests.unit.bot.hook_support import REPLY, answered, value
 from tests.unit.bot.hooks.test_claude_hooks import hook
 from tests.unit.bot.hooks.test_claude_hooks_permission import get_decision, permission
 from tests.unit.cases import read_case
@@ -98,22 +95,9 @@ async def test_what_is_echoed_keeps_its_bytes(service: Served) -> None:
     sent = '{ "plan": "# \\u0050lan", "budget": 1.10, "id": 12345678901234567890123 }'
     event = json.dumps(planning()).replace('"tool_input": {}', f'"tool_input": {sent}')
     for way in ("http", "command"):
-        waiting = asyncio.create_task(_raw(service, event.encode(), way))
+        waiting = asyncio.create_task(answered(service, event.encode(), way))
         await service.act(await service.newest(1 if way == "http" else 2), **value("allow"))
         assert f'"updatedInput": {sent}' in await waiting
-
-
-async def _raw(service: Served, event: bytes, way: str) -> str:
-    if way == "command":
-        calls, parsed = BlockingConnection(service.url), json.loads(event)
-        answer = await asyncio.to_thread(
-            answer_event, "claude", parsed, calls, wait=WAIT, raw=event
-        )
-        return answer.printed() or ""
-    headers = {"Content-Type": "application/json"}
-    url = f"{service.url}/hooks/claude"
-    async with service.http.post(url, data=event, headers=headers) as response:
-        return await response.text()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +152,7 @@ async def test_the_command_hook_finds_the_plan_and_sends_back_what_was_shown(
     ):
         event = {**planning(**tool_input), "transcript_path": str(transcript)}
         raw = json.dumps(event).encode()
-        waiting = asyncio.create_task(_raw(service, raw, "command"))
+        waiting = asyncio.create_task(answered(service, raw, "command"))
         ask = await service.newest(count)
         assert shown in context(ask)
         heading = "**Last message of the session; it may not be the plan**"

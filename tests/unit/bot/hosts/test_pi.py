@@ -42,7 +42,9 @@ async def bridged(url: str, *dialogs: Json) -> AsyncIterator[Talk]:
     fake = str(ROOT / "tests" / "fakes" / "pi_rpc.py")
     child = await forked(
         *("bridge", "pi", "--url", url, "--to", "web", "--urgency", "high", "--"),
-        *(sys.executable, fake, json.dumps(dialogs)),
+        sys.executable,
+        fake,
+        json.dumps(dialogs),
         stdin=asyncio.subprocess.PIPE,
     )
     talk = Talk(child)

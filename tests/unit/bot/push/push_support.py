@@ -207,7 +207,9 @@ async def push_rig(
         pushes = await PushExtension().open(parts)
         assert isinstance(pushes, Pushes)
         service = Service(
-            *(store, clock, surfaces),
+            store,
+            clock,
+            surfaces,
             known_surfaces=frozenset({"web"}),
             routes=routes,
             hooks=hooks,

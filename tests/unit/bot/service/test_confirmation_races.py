@@ -52,7 +52,9 @@ async def services(
             names: frozenset[str] = frozenset()
             made.append(
                 Service(
-                    *(store, ManualClock(), surfaces),
+                    store,
+                    ManualClock(),
+                    surfaces,
                     known_surfaces=names,
                     routes=ROUTES,
                     claim=claim,

@@ -84,8 +84,13 @@ async def rig_of(
     await store.open()
     service = Service(store, clock, {}, known_surfaces=frozenset({"web"}))
     sign_ins = SignIns(
-        *(store, clock, RulesInForce(RULES), service.people, {}),
-        *(no_credential, lambda _name: False),
+        store,
+        clock,
+        RulesInForce(RULES),
+        service.people,
+        {},
+        no_credential,
+        lambda _name: False,
     )
     surface = WebSurface(
         service,
