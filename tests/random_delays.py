@@ -15,7 +15,10 @@ import threading
 from collections.abc import Callable
 from contextvars import Context
 from functools import partial
-from time import sleep  # the real one, which the tests' check for blocking calls does not see
+from time import (
+    monotonic,
+    sleep,
+)  # the real one, which the tests' check for blocking calls does not see
 from typing import Any, Final, TypeVarTuple
 
 import pytest
@@ -28,8 +31,9 @@ _STATEMENT: Final = (0.05, 0.03)
 """The same for an SQL statement before it runs."""
 _LOOP: Final = (0.01, 0.2)
 """The same for everything that an event loop does."""
-_WITHHELD: Final = 0.1
-"""The share of sockets that are ready and handled only after the others, or after all that they cause."""
+_WITHHELD: Final = (0.3, 0.03)
+"""The same for a socket that is ready: the loop handles everything else meanwhile, so that one side of a connection is
+late."""
 _random: Final = random.Random()
 
 
@@ -39,11 +43,31 @@ def _delay(how_often: float, at_most: float) -> None:
 
 
 class _SlowSelector(selectors.DefaultSelector):
+    def __init__(self) -> None:
+        super().__init__()
+        self._withheld: dict[int, float] = {}
+        """By file descriptor, the time until which a socket that is ready seems not to be."""
+
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         ready = super().select(timeout)
         _delay(*_LOOP)
-        # What is withheld is still ready at the next call.
-        return [each for each in ready if _random.random() >= _WITHHELD]
+        handled = [each for each in ready if not self._is_withheld(each[0].fd)]
+        if (
+            ready and not handled
+        ):  # all are still ready at the next call, which would return at once
+            sleep(0.001)
+        return handled
+
+    def _is_withheld(self, fd: int) -> bool:
+        how_often, at_most = _WITHHELD
+        is_late = fd not in self._withheld and _random.random() < how_often
+        until = self._withheld.setdefault(
+            fd, monotonic() + _random.uniform(0, at_most) if is_late else 0.0
+        )
+        if until > monotonic():
+            return True
+        del self._withheld[fd]
+        return False
 
 
 class _SlowLoop(asyncio.SelectorEventLoop):
