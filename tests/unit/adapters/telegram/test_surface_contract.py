@@ -14,6 +14,7 @@ from tests.unit.adapters.telegram.stage import TelegramStage, run_stage
 
 UNSUPPORTED = {
     Capability.FILE_FORMS: "There are no forms: people reply with messages.",
+    Capability.KILLS: "What needs it are forms.",
     Capability.EDITS: "A call is changed in a form, never by a typed message: Telegram says where.",
     Capability.OWN_HISTORY: "A bot cannot read a chat: a second message goes at the first click on it.",
     Capability.DELETION: "Telegram tells no bot that a message was deleted; it is found at the next edit or start.",

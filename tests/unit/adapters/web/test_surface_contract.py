@@ -43,6 +43,7 @@ UNSUPPORTED = {
     Capability.SECOND_MESSAGES: "There is no platform in between.",
     Capability.TOKENS: "There is no platform in between.",
     Capability.UNNOTICED_CHANGES: "There is no platform in between.",
+    Capability.KILLS: "The page acknowledges nothing before it is decided.",
     Capability.REMOVAL: "There is no platform in between.",
     Capability.DIRECT_MESSAGES: "Every question has its page; nobody is written to.",
     Capability.PLACES: "Every question has its page.",
