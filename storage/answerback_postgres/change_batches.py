@@ -47,6 +47,8 @@ _SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, digest, NU
     FROM ({values}) AS wanted (name, n)
     CROSS JOIN LATERAL (SELECT id, digest FROM seen WHERE id = wanted.name OFFSET 0) AS found"""
 """Further rows for `_LOAD`, without a version: deliveries stored before, with the digest in place of the state."""
+_WITHOUT_FILES: Final = """SELECT DISTINCT c0 FROM {claimed} LEFT JOIN files ON files.id = c1
+    WHERE files.value IS NULL OR files.ask_id <> c0"""
 
 
 class ChangeJob(Generic[T]):
@@ -232,14 +234,46 @@ class ChangeQueue:
                 raise
             await self._process_separately(batch)
             return ()
-        to_retry = []
+        missed = {name: each for name, each in written.items() if name not in moved}
+        return await self._settle(changes_by_ask, missed)
+
+    async def _settle(
+        self, changes_by_ask: Mapping[str, _AskChanges], missed: Mapping[str, _AskChanges]
+    ) -> Sequence[ChangeJob[Any]]:
+        """Resolve the changes that are made or cannot be made, and return those that have to be decided again.
+
+        Args:
+            missed: what was not stored.
+        """
+        without_files = await self._find_without_files(missed)
+        to_retry: list[ChangeJob[Any]] = []
         for name, ask_changes in changes_by_ask.items():
-            if name in moved or ask_changes.write_rows is None:
+            if name not in missed:
                 for job in ask_changes.jobs:
                     job.resolve()
-            else:
+            elif name not in without_files:
                 to_retry += ask_changes.jobs
+            elif len(ask_changes.jobs) > 1:
+                await self._process_separately(ask_changes.jobs)
+            else:
+                [job] = ask_changes.jobs
+                job.error = StoreError(rows.FILE_GONE)
+                job.resolve()
         return to_retry
+
+    async def _find_without_files(self, missed: Mapping[str, _AskChanges]) -> set[str]:
+        """Return those of the asks that claim a file which is gone, or which another ask has."""
+        claimed = [
+            (name, file_id)
+            for name, each in missed.items()
+            for file_id, is_claimed in (each.write_rows.files if each.write_rows else {}).items()
+            if is_claimed
+        ]
+        if not claimed:
+            return set()
+        params = Parameters()
+        statement = _WITHOUT_FILES.format(claimed=params.table(claimed, ("text", "text")))
+        return {name for (name,) in await self._database.read(statement, params.values)}
 
     async def _process_separately(self, batch: Sequence[ChangeJob[Any]]) -> None:
         """Make each change separately, because one of the batch made the whole statement fail."""
