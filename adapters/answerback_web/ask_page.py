@@ -92,6 +92,8 @@ class AskPages:
                     message = self._site.labels.page_missing
                     return self._site.notice_page(404, message, root="../", home=None)
                 mark_request_verified(request)
+                if opened[0].is_revoked and opened[1] is None:
+                    return await self._revoked_page(request, opened[0].ask_id)
                 return await handler(request, self._visit_of(*opened))
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
@@ -101,6 +103,25 @@ class AskPages:
                 return self._site.notice_page(503, message, root="../", home=None)
 
         return handle
+
+    async def _revoked_page(self, request: web.Request, ask_id: str) -> web.StreamResponse:
+        """Return the page that asks for a key, in place of one whose key was replaced or revoked: with what was typed
+        there, and nothing of the ask."""
+        site, here = self._site, request.match_info["link"]
+        if request.method != "POST":
+            return site.door_page(403, root="../", here=here, error=site.labels.link_invalid)
+        post = await site.read_post(request, root="../", home=None)
+        if isinstance(post, web.Response):
+            return post
+        if "key" in post.fields:
+            visitor = await self._visitors.find_by_key(post.first("key"))
+            if visitor is not None:
+                return responses.see_other(self._visitors.link(ask_id, visitor))
+            return site.door_page(403, root="../", here=here, error=site.labels.key_wrong)
+        ask = await site.service.get(ask_id)
+        texts = () if ask is None else parse.typed_texts(post, ask)
+        error = site.labels.page_expired
+        return site.door_page(403, root="../", here=here, error=error, unsaved_texts=texts)
 
     def _visit_of(self, opened: LinkTarget, visitor: Visitor | None) -> Visit:
         here = self._visitors.link(opened.ask_id, visitor)
@@ -341,9 +362,9 @@ class AskPages:
 
     async def _rendered(self, visit: Visit, ask: Ask, **shown: Any) -> AskPage:
         """Render an ask for its visitor, in a thread if that may take long."""
-        build_page = partial(
-            render.ask_page, ask, self._site.labels, address=self._site.file_address, **shown
-        )
+        holder = visit.visitor.holder if visit.visitor else None
+        address = partial(self._site.file_address, holder=holder)
+        build_page = partial(render.ask_page, ask, self._site.labels, address=address, **shown)
         post = shown.get("post")
         changes = post is not None and post.do in CHANGES
         is_slow = changes or question_context.is_slow_to_render(ask)

@@ -34,6 +34,16 @@ class LinkTarget(NamedTuple):
     link: str
     """The link that only shows the ask."""
     holder: KeyHolder | None
+    is_revoked: bool = False
+    """True if the link belonged to a person whose key was replaced or revoked, or who has signed out."""
+
+
+class FileTarget(NamedTuple):
+    """The file that its address on a page opens."""
+
+    file_id: str
+    is_link: bool
+    """True if the page was opened by no key, so that the file is shown as long as the link that only shows its ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +67,39 @@ class PageLinks:
         return f"{self.link(ask_id)}.{_digest(holder.link_secret, 'answer', ask_id)}"
 
     def resolve(self, link: str, holders: Iterable[KeyHolder]) -> LinkTarget | None:
-        """Return what a link opens, or None for a link that is not one of ours.
-
-        A link whose key has been replaced still shows its ask.
-        """
+        """Return what a link opens, or None for a link that is not one of ours."""
         match = _LINK.fullmatch(link)
         if match is None or not hmac.compare_digest(match[1], self.link(match[2])):
             return None
         matches = [each for each in holders if _same(link, self.answering_link(match[2], each))]
-        return LinkTarget(match[2], match[1], matches[0] if matches else None)
+        holder = matches[0] if matches else None
+        return LinkTarget(match[2], match[1], holder, match[4] is not None and holder is None)
 
-    def file_token(self, file_id: str, now: float) -> str:
+    def file_token(self, file_id: str, now: float, holder: KeyHolder | None = None) -> str:
         """Return the name by which a page gets a file, for `FILE_SECONDS` to twice as long.
 
         Until it changes, a page that is shown again has the same one, so that a picture is not fetched again.
+
+        Args:
+            holder: whose page it is; then the name opens nothing once their key is replaced or revoked.
         """
         until = (int(now // FILE_SECONDS) + 2) * FILE_SECONDS
-        return f"{file_id}.{until}.{_digest(self.secret, 'file', f'{file_id}.{until}')}"
+        return f"{file_id}.{until}.{self._file_digest(f'{file_id}.{until}', holder)}"
 
-    def resolve_file(self, token: str, now: float) -> str | None:
-        """Return the id of the file that a token opens; None if it opens nothing, or nothing any more."""
+    def resolve_file(
+        self, token: str, now: float, holders: Iterable[KeyHolder]
+    ) -> FileTarget | None:
+        """Return the file that a token opens; None if it opens nothing, or nothing any more."""
         match = _FILE.fullmatch(token)
         if match is None or int(match[3]) <= now:
             return None
-        return match[2] if _same(match[4], _digest(self.secret, "file", match[1])) else None
+        for each in (None, *holders):
+            if _same(match[4], self._file_digest(match[1], each)):
+                return FileTarget(match[2], is_link=each is None)
+        return None
+
+    def _file_digest(self, text: str, holder: KeyHolder | None) -> str:
+        return _digest(self.secret if holder is None else holder.link_secret, "file", text)
 
     def inbox_name(self, holder: KeyHolder) -> str:
         return _digest(holder.link_secret, "inbox", "")

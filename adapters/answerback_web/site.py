@@ -22,7 +22,7 @@ from answerback.core.person import Person
 from answerback.http.file_response import send_file
 from answerback.http.request_body import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.person_key import KeyHolderSource
+from answerback.ports.person_key import KeyHolder, KeyHolderSource
 from answerback.ports.surface import Asks
 from answerback_web import limits, page_access, responses
 from answerback_web.page_access import PageLinks
@@ -81,15 +81,23 @@ class Site:
         message = f"answerback:web:drafts:{person.surface}:{person.user_id}".encode()
         return hmac.new(self.access.secret, message, hashlib.sha256).hexdigest()
 
-    def file_address(self, file: AttachedFile) -> str:
-        """Return where a page gets a file, as seen from the pages of asks: for some minutes only."""
-        return f"../a/-/file/{self.access.file_token(file.id, self.now())}"
+    def file_address(self, file: AttachedFile, holder: KeyHolder | None = None) -> str:
+        """Return where a page gets a file, as seen from the pages of asks: for some minutes only.
+
+        Args:
+            holder: whose page it is, if a key opened it.
+        """
+        return f"../a/-/file/{self.access.file_token(file.id, self.now(), holder)}"
 
     async def send_file(self, request: web.Request) -> web.StreamResponse:
-        """Send a file to a page."""
-        file_id = self.access.resolve_file(request.match_info["token"], self.now())
-        stored = None if file_id is None else await self.service.files.get(file_id)
-        if stored is None or stored.ask_id is None:
+        """Send a file to a page, as long as the key or the link that opened the page is valid."""
+        holders = await self.holders()
+        target = self.access.resolve_file(request.match_info["token"], self.now(), holders)
+        stored = None if target is None else await self.service.files.get(target.file_id)
+        if target is None or stored is None or stored.ask_id is None:
+            raise web.HTTPNotFound(headers=responses.HEADERS)
+        ask = await self.service.get(stored.ask_id)
+        if ask is None or (target.is_link and self.has_link_ended(ask)):
             raise web.HTTPNotFound(headers=responses.HEADERS)
         mark_request_verified(request)
         read = partial(self.service.files.read_chunk, stored.file.id)
@@ -142,10 +150,22 @@ class Site:
         return page_access.is_own_page(origin, site, urlsplit(self.public_url or "").netloc)
 
     def door_page(
-        self, status: int, *, root: str, here: str, error: str | None = None
+        self,
+        status: int,
+        *,
+        root: str,
+        here: str,
+        error: str | None = None,
+        unsaved_texts: tuple[str, ...] = (),
     ) -> web.Response:
-        """Return the page that asks for a key, which it sends to ``here``."""
-        body = self.render_template("door", root=root, home=None, here=here, error=error)
+        """Return the page that asks for a key, which it sends to ``here``.
+
+        Args:
+            unsaved_texts: texts to show, which would be lost otherwise.
+        """
+        body = self.render_template(
+            "door", root=root, home=None, here=here, error=error, unsaved_texts=unsaved_texts
+        )
         return responses.page_response(body, status)
 
     def notice_page(

@@ -325,5 +325,5 @@ async def test_back_to_a_page_of_a_revoked_link_shows_no_live_control(
             await expect(yes).to_be_enabled()
             keys.clear()
             await page.evaluate(SHOWN_AGAIN)
-            await expect(yes).to_be_disabled()
             await expect(page.get_by_label(Labels().key_label)).to_be_visible()
+            await expect(yes).to_have_count(0)

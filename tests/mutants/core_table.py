@@ -126,6 +126,24 @@ CORE = (
         ("tests/unit/adapters/web/test_files.py",),
     ),
     Mutant(
+        "adapters/answerback_web/page_access.py",
+        "self.secret if holder is None else holder.link_secret",
+        "self.secret",
+        ("tests/unit/adapters/web/test_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_web/site.py",
+        "target.is_link and self.has_link_ended(ask)",
+        "False",
+        ("tests/unit/adapters/web/test_files.py",),
+    ),
+    Mutant(
+        "adapters/answerback_web/ask_page.py",
+        "if opened[0].is_revoked and opened[1] is None:",
+        "if False:",
+        ("tests/unit/adapters/web/test_files.py",),
+    ),
+    Mutant(
         f"{_SQLITE}/asks.py",
         "if count < len(ids):",
         "if not count:",

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.ports.person_key import operator_holder
+from answerback.ports.store import Decision, Write
 from answerback_web.page_access import FILE_SECONDS, PageLinks
-from tests.browser.site import SECRET, Site
+from tests.browser.site import KEY, OPERATOR, SECRET, Site, site
 from tests.unit.adapters.web.examples import path
-from tests.unit.adapters.web.reader import Reader
+from tests.unit.adapters.web.reader import Reader, reader
 from tests.unit.picture_samples import PNG, SVG, png
 
 _IMAGE = re.compile(r'<img src="([^"]+)" alt="([^"]*)" width="(\d+)" height="(\d+)">')
@@ -148,10 +153,56 @@ async def test_an_address_of_a_file_opens_one_file_for_some_minutes(
         f"{file_id}.{until}", file_id, f"{token}.x", f"-{token}",
     ):  # fmt: skip
         assert (await get(web_site, visitor, f"a/-/file/{wrong}"))[0] == 404, wrong
-    links, now = PageLinks(SECRET), int(until) - FILE_SECONDS
-    assert links.file_token(file_id, now - 1) == links.file_token(file_id, now - 299) == token
-    assert links.resolve_file(token, int(until) - 1) == file_id
-    assert links.resolve_file(token, int(until)) is None
+    links, now, holder = (
+        PageLinks(SECRET),
+        int(until) - FILE_SECONDS,
+        operator_holder(KEY, OPERATOR),
+    )
+    for at in (now - 1, now - 299):
+        assert links.file_token(file_id, at, holder) == token
+    assert links.resolve_file(token, int(until) - 1, [holder]) == (file_id, False)
+    assert links.resolve_file(token, int(until), [holder]) is None
+    assert links.resolve_file(token, int(until) - 1, []) is None
+
+
+@pytest.mark.rule("FILE-8")
+async def test_a_file_and_its_page_are_closed_once_the_key_is_revoked(tmp_path: Path) -> None:
+    keys = {KEY: OPERATOR}
+    async with site(tmp_path, keys=keys) as changing, reader(changing.url) as visitor:
+        ask = await changing.ask(question("![P](file:p.png) secret"), files=[file("p.png")])
+        [(source, *_)] = _IMAGE.findall(await page_of(visitor, ask))
+        assert (await get(changing, visitor, source))[0] == 200
+        keys.clear()
+        keys["new"] = OPERATOR
+        assert (await get(changing, visitor, source))[0] == 404
+        await changing.act(ask, Answer(value=True))
+        for _ in ("open", "ended"):
+            closed = await visitor.open(path(ask))
+            assert closed.status == 403
+            assert Labels().link_invalid in closed.text
+            assert not {"secret", "Ship it?", "file/", "p.png"} & {
+                *re.split(r"[\s<>]", closed.markup)
+            }
+            assert "file/" not in closed.markup
+
+
+@pytest.mark.rule("FILE-8")
+async def test_a_file_of_a_link_that_only_shows_an_ask_ends_with_the_link(tmp_path: Path) -> None:
+    async with site(tmp_path, link_days=30) as ending, reader(ending.url) as visitor:
+        ask = await ending.ask(question("![P](file:p.png)"), files=[file("p.png")])
+        link = ending.surface.url(ask.id).removeprefix(ending.public_url)
+        [(source, *_)] = _IMAGE.findall((await visitor.open(link)).markup)
+        await ending.act(ask, Answer(value=True))
+        for days, status in ((29.9, 200), (30.1, 404)):
+            at = ending.service.clock.now() - days * 86_400
+
+            def end_earlier(ended: Ask | None, at: float = at) -> Decision[None]:
+                assert ended is not None
+                assert ended.outcome is not None
+                return Decision(Write(replace(ended, outcome=replace(ended.outcome, at=at))), None)
+
+            await ending.service.store.asks.change(ask.id, end_earlier)
+            assert (await get(ending, visitor, source))[0] == status
 
 
 @pytest.mark.rule("FILE-8")

@@ -105,6 +105,9 @@ async def test_a_page_whose_key_was_replaced_cannot_answer_and_keeps_what_was_ty
         assert refused.status == 403
         assert "no longer valid" in refused.text
         assert "mine" in refused.text
+        assert (
+            await person.press(refused, f"/a/{refused.action}", "", {"key": "wrong"})
+        ).status == 403
         assert (await person.press(page, path(ask), "yes")).status == 403
         assert (await changing.stored(ask)).open
         assert (await person.open(INBOX)).status == 403

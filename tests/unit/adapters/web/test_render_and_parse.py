@@ -314,17 +314,17 @@ def test_a_link_shows_one_ask_and_only_a_key_holders_link_answers_it() -> None:
     alice = operator_holder("hers", Person(surface="web", user_id="alice"))
     holders = (operator, alice)
     link = access.link("ask_1")
-    assert access.resolve(link, holders) == ("ask_1", link, None)
+    assert access.resolve(link, holders) == ("ask_1", link, None, False)
     assert foreign.resolve(link, holders) is None
     for wrong in (link.replace("ask_1", "ask_2"), f"{link}0", f"{link}.", f"{link}.é", "\udcff"):
         assert access.resolve(wrong, holders) is None
     for holder in holders:
         answering = access.answering_link("ask_1", holder)
-        assert access.resolve(answering, holders) == ("ask_1", link, holder)
-        assert access.resolve(answering, ()) == ("ask_1", link, None)
+        assert access.resolve(answering, holders) == ("ask_1", link, holder, False)
+        assert access.resolve(answering, ()) == ("ask_1", link, None, True)
         assert access.resolve(answering.replace("ask_1", "ask_2"), holders) is None
     other = access.answering_link("ask_2", operator).rpartition(".")[2]
-    assert access.resolve(f"{link}.{other}", holders) == ("ask_1", link, None)
+    assert access.resolve(f"{link}.{other}", holders) == ("ask_1", link, None, True)
 
 
 def test_an_inbox_belongs_to_its_holder_until_the_key_is_replaced() -> None:
