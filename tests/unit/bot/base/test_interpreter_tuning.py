@@ -1,4 +1,4 @@
-"""The interpreter is tuned for a service: how its garbage is collected and its memory kept."""
+"""The tuning of the interpreter for a service."""
 
 from __future__ import annotations
 
