@@ -140,7 +140,7 @@ class SimulatedService:
         """The tokens that the front end had before, and when the service ceased to accept each."""
         self._reloader: SettingsReloader | None = None
         self._written: tuple[Path, str] | None = None
-        """The file and the text of the settings, as they were last read."""
+        """The disk and the token that the settings were last read with."""
         self.doors = Doors(bind=loop.network.bind, build_store=self._build_store)
 
     @property

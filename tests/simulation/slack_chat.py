@@ -35,7 +35,7 @@ _METHODS: Final = ("*", "chat.postMessage", "chat.update", "chat.postEphemeral",
 _Controls = list[tuple[Control, Decoded]]
 
 _read: dict[str, tuple[list[Json], _Controls]] = {}
-"""The blocks and controls of each message when it was last read, by its timestamp: people look far more often than it changes."""
+"""The blocks and controls of each message when last read, by its timestamp: people look more often than it changes."""
 
 
 class ShownMessage(Shown):
