@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from answerback.core.ask import Ask
 from answerback.workers.message_queues import MAX_QUEUED
 
-_LATE_SECONDS: Final = 20.0
+LATE_SECONDS: Final = 20.0
 """Seconds within which a platform may still carry out a post or an edit whose outcome is unknown."""
 
 
@@ -53,7 +53,7 @@ class LateEdits:
         if (timer := self._timers.get(ask.id)) is not None:
             timer.cancel()
         call_later = self.call_later or asyncio.get_running_loop().call_later
-        self._timers[ask.id] = call_later(_LATE_SECONDS, self._end, ask.id)
+        self._timers[ask.id] = call_later(LATE_SECONDS, self._end, ask.id)
 
     def _end(self, ask_id: str) -> None:
         del self._timers[ask_id]

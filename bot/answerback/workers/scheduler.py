@@ -29,6 +29,7 @@ from answerback.service import question_routing
 from answerback.service.claim_renewal import STOP_WITHIN
 from answerback.service.service import Service
 from answerback.workers.crashes import MAX_DEADLINE_CRASHES, Crashes, Work
+from answerback.workers.late_edits import LATE_SECONDS
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.reminders import RETRY_DELAY, remind
 from answerback.workers.retention import RetentionPolicy
@@ -63,6 +64,10 @@ class Scheduler:
     """The times for which the contents of asks are kept; None: for ever."""
     reminder_timeout: float = 45.0
     """Seconds until a reminder that hangs is abandoned and retried."""
+    _began_at: float = float("-inf")
+    """When this process began to work, by the clock."""
+    _settled_at: float = float("-inf")
+    """When nothing that a process before it has begun can take effect any more, by the monotonic clock."""
     _sleeping_until: float | None = None
     _swept: float = float("-inf")
     _pruned: float = float("-inf")
@@ -97,7 +102,8 @@ class Scheduler:
             self._wake.set()
 
     async def run(self) -> None:
-        started = False
+        started, clock = False, self.service.clock
+        self._began_at, self._settled_at = clock.now(), clock.monotonic() + LATE_SECONDS
         while True:
             self._wake.clear()
             self._sleeping_until = None  # commits from now on wake the loop
@@ -233,6 +239,11 @@ class Scheduler:
         is_busy = ask.id in self._in_progress or ask.id in self._postponed
         slow_at = ask.slow_work_at
         if is_busy or slow_at is None or slow_at > now or not may_try(_slow_work_of(ask)):
+            return False
+        unsettled = self._settled_at - self.service.clock.monotonic()
+        if slow_at <= self._began_at and unsettled > 0 and not ask.schedule.awaits_inquiry:
+            # A process that has died may have sent this reminder, and where it is looked for it is not yet.
+            self._postponed[ask.id] = now + unsettled
             return False
         self._start_slow_work(ask, until)
         return True

@@ -19,6 +19,7 @@ from answerback.core.errors import (
 )
 from answerback.ports.surface import Acted
 from answerback.service.submission_request import Route, Routes
+from answerback.workers.late_edits import LATE_SECONDS
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.background_support import (
     ScriptedInquiry,
@@ -227,6 +228,33 @@ async def test_each_reminder_is_sent_once_even_across_a_restart(parts: Parts) ->
         await service.act(ask.id, Answer(value=True), actor())
         await parts.clock.advance(100)
     assert parts.chat.reminders == [(ask.id, 0), (ask.id, 1)]
+
+
+@pytest.mark.rule("SUBMIT-13")
+async def test_a_reminder_that_a_process_may_have_sent_before_it_died_is_looked_for_once_it_must_be_there(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries, was_tried = list[float](), asyncio.Event()
+
+    async def remind(*_: object) -> None:
+        tries.append(parts.clock.now())
+        was_tried.set()
+        if len(tries) == 1:
+            await asyncio.Event().wait()  # the platform has not answered yet
+
+    monkeypatch.setattr(parts.chat, "remind", remind)
+    async with running(parts) as (service, sync):
+        await submit(service, remind_after=[10])
+        await sync.wait_until_idle()
+        await parts.clock.advance(11)
+        await was_tried.wait()
+    was_tried.clear()
+    began = parts.clock.now()
+    async with running(parts):
+        await parts.clock.advance(LATE_SECONDS + 1)
+        await was_tried.wait()
+    assert len(tries) == 2
+    assert tries[1] - began >= LATE_SECONDS
 
 
 @pytest.mark.rule("SUBMIT-13")
