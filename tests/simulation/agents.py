@@ -20,6 +20,7 @@ from answerback_client.errors import (
 from answerback_client.models import Ask, EndedError, StillOpenError
 from tests.simulation import files
 from tests.simulation.evidence import Evidence, Json, Plan, Report
+from tests.simulation.hosts import Hosts
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process
 from tests.simulation.service import API_URL, TOKEN
@@ -107,12 +108,18 @@ class Agents:
     """The machine that the agents run on, in one process."""
 
     def __init__(
-        self, loop: SimulatedLoop, rng: random.Random, evidence: Evidence, planned: list[Plan]
+        self,
+        loop: SimulatedLoop,
+        rng: random.Random,
+        evidence: Evidence,
+        planned: list[Plan],
+        hosts: Hosts,
     ) -> None:
         self._loop = loop
         self._rng = rng
         self._evidence = evidence
         self._planned = planned
+        self._hosts = hosts
         self._finished: set[str] = set()
         self._waiters: dict[str, str] = {}
         self.process = Process("agents")
@@ -149,6 +156,9 @@ class Agents:
         async with AsyncClient(API_URL, TOKEN) as client:
             while True:
                 try:
+                    if plan.way is not None:
+                        ask = await self._hosts.ask(client, plan)
+                        break
                     body = await files.upload(client, plan)
                     ask = await client.submit_body(body, key=plan.key)
                     self._tell(plan, "submitted", ask)
@@ -165,13 +175,13 @@ class Agents:
                 except ClientError as error:
                     self._evidence.broken.append(f"{plan.key}: the client said {error!r}")
                     return
-                self._tell(plan, "waited", ask)
-                await files.fetch(client, self._evidence, plan.key, ask.json)
-                self._finished.add(plan.key)
-                self._evidence.finished.add(plan.key)
-                if plan.body["name"] != "ask_user" and ask.by_person:
-                    await asyncio.gather(*(self._consume(client, ask) for _ in range(_CONSUMERS)))
-                return
+                break
+            self._tell(plan, "waited", ask)
+            await files.fetch(client, self._evidence, plan.key, ask.json)
+            self._finished.add(plan.key)
+            self._evidence.finished.add(plan.key)
+            if plan.body["name"] == "PermissionRequest" and ask.by_person:
+                await asyncio.gather(*(self._consume(client, ask) for _ in range(_CONSUMERS)))
 
     async def _withdraw(self, client: AsyncClient, ask: Ask) -> None:
         with contextlib.suppress(EndedError, UnreachableError):

@@ -39,6 +39,8 @@ class Plan:
     has_webhook: bool = False
     withdraws: bool = False
     """True if the agent withdraws it when it stops waiting."""
+    way: str | None = None
+    """The host by which it is asked; None: by the API."""
     pictures: tuple[str, ...] = ()
     """The names of the pictures that it comes with."""
 
@@ -79,6 +81,16 @@ class Attempt:
     def is_decided_later(self) -> bool:
         """True if the chat tells the person before it is decided: FILE-23."""
         return bool(self.files) and self.act is None
+
+
+@dataclass
+class Told:
+    """The text by which a host told its model an outcome."""
+
+    at: float
+    text: str
+    by_call: bool
+    """True if the call itself was told, and not what the agent did next."""
 
 
 @dataclass
@@ -140,6 +152,10 @@ class Evidence:
     """The messages in the chat in the end, by the ask that they show."""
     reminders: dict[str, list[str]] = field(default_factory=dict)
     """The names of the reminders in the chat, by ask."""
+    told: dict[str, list[Told]] = field(default_factory=dict)
+    """By the key of the plan."""
+    allowed: dict[str, bool] = field(default_factory=dict)
+    """True if a hook allowed the call with answers, by the key of the plan."""
     known_files: dict[str, None] = field(default_factory=dict)
     """The ids of the files that a front end has seen, in the order in which it saw them."""
     reads: list[Read] = field(default_factory=list)

@@ -94,6 +94,7 @@ class Faults:
         self.schedule = schedule
         self.kills = 0
         self._troubled_until = 0.0
+        self._agents_died_at = -1.0
         self._nobody_looks_until = 0.0
 
     @property
@@ -105,6 +106,10 @@ class Faults:
     def quiet_since(self) -> float:
         """Since when nothing has gone wrong between the service and the chat; what is only planned has not."""
         return max(self._troubled_until, self._chat.failed_at)
+
+    def is_certain(self, since: float) -> bool:
+        """Return True if nothing has gone wrong since a time, so that whoever was told something knows it."""
+        return since > 0 and self.quiet_since < since and self._agents_died_at < since
 
     def _trouble_until(self, seconds: float = 0.0) -> None:
         """Note that something goes wrong now, and for so many seconds."""
@@ -199,6 +204,7 @@ class Faults:
             self._receiver.failing_until = self._loop.time() + rng.choice([10, 600, 3600])
         elif self._agents.process.alive:
             self._loop.kill(self._agents.process)
+            self._agents_died_at = self._loop.time()
             self._loop.after(rng.uniform(0.1, 200), self._agents.start)
 
     def _start_again(self, rng: random.Random) -> None:

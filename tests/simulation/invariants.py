@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tests.simulation import files, permission_invariants
+from tests.simulation import files, hosts, permission_invariants
 from tests.simulation.evidence import Attempt, Evidence, Json, Plan, seconds_of
 
 _OUTCOME: Final = (
@@ -37,7 +37,7 @@ _ANSWERING: Final = frozenset({"write", "other"})
 def judge(evidence: Evidence) -> list[str]:
     """Return what did not hold, sorted."""
     found = [*evidence.broken]
-    for check in (*_CHECKS, *permission_invariants.CHECKS, *files.CHECKS):
+    for check in (*_CHECKS, *permission_invariants.CHECKS, *files.CHECKS, *hosts.CHECKS):
         found += check(evidence)
     return sorted(set(found))
 
@@ -64,6 +64,7 @@ def count_judged(evidence: Evidence) -> Counter[str]:
         RECEIPT=len(evidence.receipts),
         ERASE=len(evidence.erasures),
         FILES=files.count_judged(evidence),
+        LATE=hosts.count_judged(evidence),
         QUIET=1,
     )
 
@@ -225,7 +226,8 @@ def _options(body: Json) -> dict[str, list[str]] | None:
 def _act(attempt: Attempt, options: dict[str, list[str]] | None) -> str:
     """Return the name that the record must give it."""
     if attempt.act is not None:
-        return attempt.act
+        is_answer = attempt.act.startswith("answered ")
+        return "answered" if options is None and is_answer else attempt.act
     value: object = None
     if options is not None and attempt.verb in {"answer", "write", "other"}:
         argument = attempt.argument

@@ -47,7 +47,7 @@ PLANTED: Final = (
     Planted(
         "an idempotency key is forgotten",
         "answerback.service.submit",
-        "key = _key(agent, idempotency_key, digest, carrier)",
+        "key = _key(agent, idempotency_key, digest, hook)",
         "key = None",
         "ONCE",
     ),
@@ -344,6 +344,20 @@ PLANTED: Final = (
         "return remove_metadata(kind.media_type, data)",
         "return data",
         "FILES",
+    ),
+    Planted(
+        "what came too late for a hook is lost",
+        "answerback.hooks.endpoint",
+        "return caller.host.tell_model(event, ",
+        "return (lambda *_: {})(event, ",
+        "LATE",
+    ),
+    Planted(
+        "an outcome that a call told comes again",
+        "answerback.mcp.backend",
+        "self.tracker.add_outcome(ask, state)",
+        "state is SeenState.LISTED and self.tracker.add_outcome(ask, state)",
+        "LATE",
     ),
     Planted(
         "what was submitted with files is lost with its process",

@@ -36,6 +36,7 @@ API_URL: Final = f"http://127.0.0.1:{API_PORT}"
 
 
 _LATE_MODULES: Final = (
+    "answerback.mcp.endpoint",
     "answerback_away.announced_absences",
     "answerback_away.operations",
     "answerback_away.snooze_commands",

@@ -15,13 +15,14 @@ from typing import Final
 
 import aiohttp
 
-from tests.simulation import files
+from tests.simulation import files, hosts
 from tests.simulation.agents import Agents, Receiver, plans
 from tests.simulation.chat import Chat
 from tests.simulation.disk import Disk
 from tests.simulation.evidence import Evidence, Json
 from tests.simulation.faults import WEIGHTS, Faults, Schedule
 from tests.simulation.front_end import FrontEnd
+from tests.simulation.hosts import Hosts
 from tests.simulation.invariants import count_judged, judge
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import Machine, boot
@@ -115,9 +116,11 @@ class _Universe:
         planned = plans(self._random("asks"), self._chat.people, ASKS, HOUR)
         files.keep_below(folder / "agents")
         files.attach_to(planned, self._random("pictures"))
-        self._agents = Agents(loop, self._random("agents"), self.evidence, planned)
-        self._receiver = Receiver(loop, self.evidence)
+        hosts.choose_ways(planned, self._random("hosts"))
         self.faults = Faults(loop, schedule, HOUR)
+        host = Hosts(loop, self._random("host"), self.evidence, self.faults.is_certain)
+        self._agents = Agents(loop, self._random("agents"), self.evidence, planned, host)
+        self._receiver = Receiver(loop, self.evidence)
 
     def _random(self, what: str) -> random.Random:
         return random.Random(f"{what} {self._seed}")
