@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, Self, assert_never, get_args
+from typing import Annotated, Any, Final, Literal, Self, assert_never, get_args
 
 from pydantic import (
     AfterValidator,
+    ConfigDict,
     Field,
     JsonValue,
     ModelWrapValidatorHandler,
@@ -253,8 +254,12 @@ def action_from_body(body: ActionModel) -> ResolvedAction:
             assert_never(body)
 
 
-class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):
+class ActionBody(RootModel[Any]):
     """One action by a responder."""
+
+    model_config = ConfigDict(defer_build=True)
+    """Only the API's description needs the model of all together."""
+    root: Annotated[ActionModel, Field(discriminator="action")]
 
 
 class RetryBody(Wire):

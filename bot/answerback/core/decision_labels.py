@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pydantic import ConfigDict
+
 from answerback.core.person import FrozenModel
 
 
 class DecisionLabels(FrozenModel):
     """The texts about how an ask ended, batches, hand over, grants, agents that people connect, and accounts that they
     link."""
+
+    model_config = ConfigDict(defer_build=True)
+    """Only `Labels`, which has them all, is used."""
 
     batch: str = "Decide about what is selected"
     allow_once: str = "Allow once"

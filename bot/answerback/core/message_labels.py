@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pydantic import ConfigDict
+
 from answerback.core.person import FrozenModel
 
 
 class MessageLabels(FrozenModel):
     """The texts that only chats need: replies to commands, edits, forwards and files, and others."""
+
+    model_config = ConfigDict(defer_build=True)
+    """Only `Labels`, which has them all, is used."""
 
     administrators: str = "the administrators of {group}"
     files_on_page: str = "Sent with this, and shown on its page: {names}"
