@@ -42,6 +42,7 @@ DOCUMENTED = tuple(
 LOOP_TOPS = (
     # requests to the API
     "bot/answerback/api/problems.py",
+    "bot/answerback/api/server.py",
     # events from a platform, and notes sent in the background
     "adapters/answerback_chat/interactions.py",
     "adapters/answerback_slack/bolt_app.py",
@@ -240,7 +241,9 @@ def _is_passed_on(handler: ast.ExceptHandler) -> bool:
 
 
 def _is_logged(handler: ast.ExceptHandler) -> bool:
-    return "logger.exception" in "\n".join(ast.unparse(node) for node in handler.body)
+    """Return whether the exception is logged, if only by `answerback.api.problems.problem_response`."""
+    body = "\n".join(ast.unparse(node) for node in handler.body)
+    return "logger.exception" in body or f"problem_response(request, {handler.name})" in body
 
 
 RIDDLES = {
