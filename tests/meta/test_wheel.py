@@ -270,6 +270,36 @@ def test_features_without_extras_work(service: Path, tmp_path: Path) -> None:
         assert completed.returncode == 0, completed.stderr
 
 
+_NEED_EXTRAS = {
+    "discord": "answerback_discord.adapter",
+    "mcp": "answerback.mcp.endpoint",
+    "oidc": "answerback_oidc.tokens",
+    "otel": "answerback.runtime.tracing",
+    "postgres": "answerback_postgres.store",
+    "push": "answerback_push.pushes",
+    "slack": "answerback_slack.adapter",
+    "telegram": "answerback_telegram.adapter",
+}
+"""For each extra a module that cannot be imported without it."""
+
+
+@pytest.mark.rule("CONFIG-12")
+@pytest.mark.parametrize("extra", [*_NEED_EXTRAS, "all"])
+def test_an_extra_alone_brings_all_that_its_feature_needs(
+    wheels: Wheels, service: Path, tmp_path: Path, extra: str
+) -> None:
+    assert {*_NEED_EXTRAS, "all", "testing"} == {*project()["optional-dependencies"]}
+    programs = _environment(wheels, tmp_path / "environment", f"answerback[{extra}]")
+    modules = [_NEED_EXTRAS[extra]] if extra in _NEED_EXTRAS else [*_NEED_EXTRAS.values()]
+    loading = f"import {', '.join(modules)}"
+    imported = _run(programs / "python", "-c", loading, folder=tmp_path)
+    assert imported.returncode == 0, imported.stderr
+    missing = _run(service / "python", "-c", loading, folder=tmp_path)
+    assert "ModuleNotFoundError" in missing.stderr
+    with _serving(programs, tmp_path) as address:
+        assert address.startswith("http://127.0.0.1:")
+
+
 @pytest.mark.rule("CLI-31")
 def test_what_runs_beside_an_agent_needs_none_of_the_services_libraries(
     agents: Path, tmp_path: Path
