@@ -35,7 +35,7 @@ class SentFile(NamedTuple):
     size: int | None
     """The bytes that the platform announces; None if it announces none."""
     read: Callable[[], AsyncGenerator[bytes, None]]
-    """Begins to read it, anew at each call. It raises a PlatformError, whose message says why in a few words."""
+    """Reads it from the beginning at each call. It raises a PlatformError, whose message says briefly why."""
     look_up: Callable[[], Awaitable[SentFile]] | None = None
     """Returns the file as the platform describes it when asked; None: it is described already. Raises PlatformError."""
 

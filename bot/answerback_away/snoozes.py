@@ -1,6 +1,6 @@
 """The asks that people have taken off their own lists until a time, which hides them from nobody else.
 
-Such an ask is back on the list at that time, or as soon as it needs the person anew. Nothing has to be stored then:
+Such an ask is back on the list at that time, or as soon as it needs the person again. Nothing has to be stored then:
 `needs` says what was needed when it was taken off.
 """
 

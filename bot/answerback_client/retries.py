@@ -30,7 +30,7 @@ class Retries:
         self.renew()
 
     def renew(self) -> None:
-        """Begin the patience anew: the service is there."""
+        """Restart the patience: the service is there."""
         self._until = time.monotonic() + self._patience
 
     def pause_after(self, error: ClientError, *, changes: bool, repeat: bool = True) -> float:

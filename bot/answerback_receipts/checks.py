@@ -264,7 +264,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     if not found and kept_link is not None:
         verdict.fault = (
             f"Line {kept_link['n']} of the chain is not the one in the receipt that was kept: the store was restored "
-            "from an older backup, or its chain was written anew from there or before."
+            "from an older backup, or its chain was rewritten from there or before."
         )
         return verdict
     if kept is not None and kept_link is None:

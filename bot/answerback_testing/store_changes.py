@@ -73,7 +73,7 @@ class ChangesContract:
     async def test_an_unknown_cursor_is_refused(self, store: Store, cursor: str) -> None:
         """Not one at all, one of a list of asks, and one behind a line that this database does not have."""
         await store.asks.create(_created(1), None)
-        with pytest.raises(ValueError, match="begin anew"):
+        with pytest.raises(ValueError, match="start over"):
             await store.record.list_changed(cursor, 10)
 
     @pytest.mark.rule("API-19")

@@ -107,4 +107,4 @@ def changed_asks(lines: Sequence[tuple[int, int, str]], after: str, limit: int) 
 
 def unknown_cursor(text: str) -> str:
     """Say that a database has not issued a cursor."""
-    return f"There is nothing behind {text!r}: pass the cursor that an export returned, or none to begin anew."
+    return f"There is nothing behind {text!r}: pass the cursor that an export returned, or none to start over."

@@ -65,7 +65,7 @@ async def export(call: Call) -> web.StreamResponse:
 def _unknown_cursor() -> ProblemError:
     detail = (
         "`since` is not a cursor of this database: pass the `next` of an earlier export unchanged. After the database "
-        "was restored or replaced, begin anew with an empty `since`."
+        "was restored or replaced, start over with an empty `since`."
     )
     return ProblemError(400, "Bad query", detail)
 

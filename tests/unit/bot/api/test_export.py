@@ -127,7 +127,7 @@ async def test_an_export_follows_the_changes(serve: Serve, monkeypatch: pytest.M
             {"type": "end", "next": last["next"], "lines": {"ask": 0, "entry": 0, "delivery": 0}}
         ]
         status, problem = await api.get("/v1/export?since=nothing", **api.bearer("ci"))
-        assert (status, "begin anew" in problem["detail"]) == (400, True)
+        assert (status, "start over" in problem["detail"]) == (400, True)
 
 
 @pytest.mark.rule("API-19", "DATA-12")

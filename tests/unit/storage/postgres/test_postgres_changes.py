@@ -56,6 +56,6 @@ async def test_what_was_restored_from_another_server_counts_as_changed(
     restarted = PostgresStore(database)
     await restarted.open()
     assert (await restarted.record.list_changed("", 10)).ids == ("ask_1", "ask_2")
-    with pytest.raises(ValueError, match="begin anew"):
+    with pytest.raises(ValueError, match="start over"):
         await restarted.record.list_changed(old.after, 10)
     await restarted.close()
