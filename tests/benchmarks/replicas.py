@@ -1,4 +1,4 @@
-"""PostgreSQL against SQLite and the bare driver, several replicas against one, and very many open asks against few.
+"""PostgreSQL against SQLite and the bare driver, and several replicas against one.
 
 Run as ``python -m tests.benchmarks.replicas [PART …]``; the parts are the functions in `PARTS`. Each figure comes with
 a baseline from the same rounds. The server is the tests' own, with ``fsync`` on; set TMPDIR to measure another disk. A
@@ -6,7 +6,8 @@ ratio is the median of the rounds' ratios, so it differs slightly from the ratio
 
 The database, the replicas and the clients share this machine's processors, and the table shows how much each uses. Once
 one service, its database and its clients keep nearly all processors busy, a second service can only share them. This
-does not measure what several machines achieve together.
+does not measure what several machines achieve together. What a replica costs by itself is told by the CPU time of one
+with a third of the clicks at a time, which share fewer statements, and of those that get no clicks.
 """
 
 from __future__ import annotations
@@ -19,20 +20,25 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from statistics import median
 from typing import Final
 
-from rich.console import Console
-from rich.table import Table
-
-from answerback.core.ask import ANYONE, Destination
 from answerback.ports.store import Store, Write
 from answerback_postgres.connections import MAX_CONNECTIONS, connect
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
 from tests import postgres
 from tests.acceptance.replicas import Town, ended, town
-from tests.benchmarks.processes import SERVE, Process, environment, process, shown, slow_slack
+from tests.benchmarks.figures import Figures
+from tests.benchmarks.processes import (
+    CORES,
+    SERVE,
+    SLACK_SECONDS,
+    Process,
+    environment,
+    process,
+    shown,
+    slow_slack,
+)
 from tests.benchmarks.slack_clicks import FORM, Clicker, hammer
 from tests.benchmarks.store import FORM as WORDS
 from tests.benchmarks.store import STATE, click
@@ -43,37 +49,10 @@ SECONDS: Final = 1.0
 """The length of each burst of clicks."""
 PEOPLE: Final = 48
 """The number of people who click at the same time."""
-OPEN: Final = int(os.environ.get("BENCH_OPEN", "1000000"))
-"""The number of open asks, compared with 100."""
+_FOLLOWS: Final = 1 + 2 * SLACK_SECONDS
+"""Seconds within which messages are updated after the last click."""
 SOME: Final = 50
-"""The number of asks to act on, and of answers to wait for."""
-
-
-class Figures:
-    """The measurements, as rows of a table."""
-
-    def __init__(self) -> None:
-        self.table = Table("figure", "baseline", "measured", "ratio", "target", title="Replicas")
-
-    def rate(self, figure: str, floor: Sequence[float], rates: Sequence[float], goal: str) -> None:
-        """Add a rate per second, next to the baseline from the same rounds."""
-        ratio = median(rate / least for rate, least in zip(rates, floor, strict=True))
-        self.table.add_row(
-            figure, f"{median(floor):,.0f}/s", f"{median(rates):,.0f}/s", f"{ratio:.2f}", goal
-        )
-
-    def seconds(
-        self, figure: str, floor: Sequence[float], times: Sequence[float], goal: str
-    ) -> None:
-        """Add a time in milliseconds, next to the baseline."""
-        least, each = median(floor) * 1000, median(times) * 1000
-        self.table.add_row(
-            figure, f"{least:,.1f} ms", f"{each:,.1f} ms", f"{each / least:.2f}", goal
-        )
-
-    def note(self, figure: str, text: str) -> None:
-        """Add a remark."""
-        self.table.add_row(figure, "", text)
+"""The number of answers to wait for."""
 
 
 # --- one store beside another ------------------------------------------------------------------------
@@ -100,10 +79,9 @@ async def stores(server: Server, figures: Figures) -> None:
                 for kind, call in calls.items():
                     clients = MAX_CONNECTIONS if kind == "bare" else PEOPLE
                     rates[kind].append(await _rate(clients, call))
-    figures.rate(
-        "PostgreSQL, beside a bare compare-and-set", rates["bare"], rates["postgresql"], "≥ 0.5"
-    )
-    figures.rate("PostgreSQL, beside SQLite", rates["sqlite"], rates["postgresql"], "")
+    what, found = "changes in a store", rates["postgresql"]
+    figures.add(what, "PostgreSQL", found, "/s", rates["bare"], "a bare compare-and-set")
+    figures.add(what, "PostgreSQL", found, "/s", rates["sqlite"], "SQLite")
 
 
 def _clicks(store: Store) -> Callable[[int], Awaitable[object]]:
@@ -169,12 +147,15 @@ class Clicks:
         """Microseconds of CPU time that a click takes a service."""
         self.busy: dict[int, list[tuple[float, float, float]]] = {count: [] for count in self.rates}
         """The number of processors that the services, the database and the clients keep busy."""
+        self.idle: list[float] = []
+        """Microseconds of CPU time that a click at another service takes one that gets none."""
 
     def reset(self) -> None:
         """Forget previous measurements."""
         for count in self.rates:
             for measured in (self.rates, self.busy, self.each):
                 measured[count].clear()
+        self.idle.clear()
 
     def _used(self, services: Sequence[Process]) -> tuple[float, float, float]:
         """Return the seconds of CPU time used by the services, the database and this process."""
@@ -182,20 +163,36 @@ class Clicks:
 
     async def burst(self, count: int) -> None:
         """Send clicks to the given number of services."""
-        services = [up for up, _ in self._up[:count]]
-        before, began = self._used(services), time.perf_counter()
-        some = [
-            hammer(port, self._clickers[number::count], SECONDS)
-            for number, (_, port) in enumerate(self._up[:count])
-        ]
-        clicked = sum(map(len, await asyncio.gather(*some)))
+        services = [up for up, _ in self._up]
+        idle = sum(up.processor for up in services[count:])
+        before, began = self._used(services[:count]), time.perf_counter()
+        clicked = await self._click(count, PEOPLE)
         lasted = time.perf_counter() - began
         serving, storing, clicking = (
-            now - then for now, then in zip(self._used(services), before, strict=True)
+            now - then for now, then in zip(self._used(services[:count]), before, strict=True)
         )
         self.rates[count].append(clicked / SECONDS)
-        self.each[count].append(serving / clicked * 1e6)
         self.busy[count].append((serving / lasted, storing / lasted, clicking / lasted))
+        await asyncio.sleep(_FOLLOWS)
+        self.each[count].append((self._used(services[:count])[0] - before[0]) / clicked * 1e6)
+        if others := services[count:]:
+            idle = sum(up.processor for up in others) - idle
+            self.idle.append(idle / len(others) / clicked * 1e6)
+
+    async def click(self, count: int, people: int) -> float:
+        """Return the microseconds of CPU time that a click of so many people takes so many services."""
+        services = [up for up, _ in self._up[:count]]
+        before = self._used(services)[0]
+        clicked = await self._click(count, people)
+        await asyncio.sleep(_FOLLOWS)
+        return (self._used(services)[0] - before) / clicked * 1e6
+
+    async def _click(self, count: int, people: int) -> int:
+        some = [
+            hammer(port, self._clickers[number:people:count], SECONDS)
+            for number, (_, port) in enumerate(self._up[:count])
+        ]
+        return sum(map(len, await asyncio.gather(*some)))
 
 
 @asynccontextmanager
@@ -244,23 +241,27 @@ async def replicas(server: Server, figures: Figures) -> None:
         ):
             await alone.burst(1)  # warms up
             alone.reset()
+            few = []
             for _ in range(ROUNDS):
                 await alone.burst(1)
                 for count in many.rates:
                     await many.burst(count)
-    one = many.rates[1]
-    figures.rate("one service on PostgreSQL, beside one on SQLite", alone.rates[1], one, "")
+                few.append(await many.click(1, PEOPLE // 3))
+    one, what = many.rates[1], "clicks by HTTP"
+    figures.add(what, "one on SQLite", alone.rates[1], "/s")
+    figures.add(what, "one on PostgreSQL", one, "/s", alone.rates[1], "one on SQLite")
     for count in (2, 3):
-        figures.rate(f"{count} replicas, beside one", one, many.rates[count], "")
+        figures.add(what, f"{count} on PostgreSQL", many.rates[count], "/s", one, "one")
+    what = "CPU time of a click"
+    figures.add(what, "one on SQLite", alone.each[1], "µs")
     for count, each in many.each.items():
-        figures.note(f"a click takes each of {count} on PostgreSQL", f"{median(each):,.0f} µs")
-    figures.note("a click takes a service on SQLite", f"{median(alone.each[1]):,.0f} µs")
+        figures.add(what, f"{count} on PostgreSQL", each, "µs", many.each[1], "one")
+    figures.add(what, "one, a third of the people", few, "µs", many.each[1], "one")
+    figures.add(what, "one that gets no clicks", many.idle, "µs", many.each[1], "one")
+    parts = ("services", "PostgreSQL", "clients")
     for count, found in many.busy.items():
-        serving, storing, clicking = (median(used) for used in zip(*found, strict=True))
-        figures.note(
-            f"processors ({len(os.sched_getaffinity(0))}) that {count} on PostgreSQL use",
-            f"{serving:.2f} they + {storing:.2f} database + {clicking:.2f} clients",
-        )
+        for part, used in zip(parts, zip(*found, strict=True), strict=True):
+            figures.add(f"processors of {len(CORES)} in use, {count} replicas", part, used, "")
 
 
 def _used(server: Server) -> float:
@@ -289,10 +290,16 @@ async def waiting(server: Server, figures: Figures) -> None:
                     times.append(whole)
                     if url == there.url:
                         after.append(rest)
-    figures.seconds(
-        "an action at one, until a long-poll at another ends", took[here.url], took[there.url], ""
+    what = "an action at one, until a long-poll ends"
+    figures.add(what, "at the same", [each * 1e3 for each in took[here.url]], "ms")
+    at_other = [each * 1e3 for each in took[there.url]]
+    figures.add(what, "at another", at_other, "ms", [each * 1e3 for each in took[here.url]], "same")
+    figures.add(
+        "  of that, after the action was confirmed",
+        "at another",
+        [each * 1e3 for each in after],
+        "ms",
     )
-    figures.note("of that, after the action was confirmed", f"{median(after) * 1000:.1f} ms (≤ 10)")
 
 
 async def _answered(running: Town, url: str) -> tuple[float, float]:
@@ -321,80 +328,7 @@ async def _answered(running: Town, url: str) -> tuple[float, float]:
     return notified - began, notified - confirmed
 
 
-# --- very many open asks -------------------------------------------------------------------------------
-
-
-async def many(server: Server, figures: Figures) -> None:
-    """The start of a service and one action, with few and with very many open asks."""
-    starts: dict[int, list[float]] = {100: [], OPEN: []}
-    acts: dict[int, list[float]] = {100: [], OPEN: []}
-    with server.database() as few, server.database() as lots, tempfile.TemporaryDirectory() as name:
-        databases = {100: few, OPEN: lots}
-        for count, database in databases.items():
-            await _fill(server, database, count)
-        for number in range(ROUNDS // 2):
-            for count, database in databases.items():
-                began = time.perf_counter()
-                async with town(Path(name), server.url(database), {}, replicas=1) as running:
-                    starts[count].append(time.perf_counter() - began)
-                    acts[count] += await _acted(running, count, number)
-    figures.seconds(f"start, {OPEN:,} open asks beside 100", starts[100], starts[OPEN], "≤ 2")
-    figures.seconds(f"an action, {OPEN:,} open asks beside 100", acts[100], acts[OPEN], "≤ 2")
-
-
-async def _acted(running: Town, count: int, round: int) -> list[float]:
-    """Return the seconds of actions on asks that are spread over all."""
-    times = []
-    async with running.agent() as http:
-        for number in range(SOME):
-            ask_id = _id(2 + (number * count) // SOME)
-            action = {"action": "answer", "value": "x"} if round % 2 == 0 else {"action": "back"}
-            began = time.perf_counter()
-            async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
-                assert response.status == 200, await response.text()
-            times.append(time.perf_counter() - began)
-    return times
-
-
-def _id(seq: int) -> str:
-    return f"ask_{seq:024x}"
-
-
-async def _fill(server: Server, database: str, count: int) -> None:
-    """Create open asks as copies of one, each with its own deadline, place and record line."""
-    store = store_at(server.url(database))
-    await store.open()
-    web, who = Destination(surface="web"), (ANYONE,)
-    ask = new_ask(form=WORDS, to=web, responders=who, shown_revision=1, expires_at=1e10)
-    await store.asks.create(Write(ask), None)
-    await store.close()
-    found = server.run(
-        "SELECT column_name FROM information_schema.columns WHERE table_name = 'asks'"
-        " AND is_generated = 'NEVER'",
-        database,
-    )
-    columns = [name for (name,) in found]
-    own = {
-        "seq": "r.seq",
-        "id": "'ask_' || lpad(to_hex(r.seq), 24, '0')",
-        "due": "t.due + r.seq",
-    }
-    values = ", ".join(own.get(name, f"t.{name}") for name in columns)
-    server.run(
-        f"""SET session_replication_role = replica; -- a trigger counts rows one by one
-        INSERT INTO requests (request) SELECT request FROM requests, generate_series(1, {count});
-        INSERT INTO asks ({", ".join(columns)}) SELECT {values}
-            FROM asks t JOIN requests r ON r.seq > t.seq;
-        INSERT INTO asks_words SELECT r.seq, t.words FROM asks_words t JOIN requests r ON r.seq > t.seq;
-        INSERT INTO record (ask_id, at, kind, entry)
-            SELECT a.id, t.at, t.kind, t.entry FROM asks a, record t WHERE a.id <> t.ask_id;
-        UPDATE counters SET n = n + {count} WHERE name = 'open'""",
-        database,
-    )
-    server.run("VACUUM ANALYZE", database)
-
-
-PARTS: Final = {part.__name__: part for part in (stores, replicas, waiting, many)}
+PARTS: Final = {part.__name__: part for part in (stores, replicas, waiting)}
 
 
 def durable_server() -> AbstractContextManager[Server]:
@@ -406,11 +340,11 @@ def durable_server() -> AbstractContextManager[Server]:
 
 def run(requested: Sequence[str]) -> None:
     """Run the measurements and print them."""
-    figures = Figures()
+    figures = Figures("Replicas")
     with durable_server() as server:
         for name in requested or PARTS:
             asyncio.run(PARTS[name](server, figures))
-    Console(width=120).print(figures.table)
+    figures.print()
 
 
 if __name__ == "__main__":

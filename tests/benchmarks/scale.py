@@ -247,7 +247,9 @@ async def measured(store: Store, count: int, meter: Meter) -> dict[tuple[str, st
     )
     for what, search in searches.items():
         await meter.measure(what, partial(_search, store, search))
+    await meter.measure("metrics: counts", lambda _: store.counts())
     await meter.measure("metrics: oldest open ask", lambda _: store.oldest_open())
+    await meter.measure("next deadline", lambda _: store.claims.next_due(0.0))
     await _measure_by_row(store, meter)
     await store.close()
     return meter.found

@@ -1,15 +1,13 @@
 """The cost of a change in the SQLite store, compared with a bare durable commit in the same run.
 
-Run as ``python -m tests.benchmarks.store [ASKS]``, which compares ASKS (default 100,000) open asks with 100. Everything
-is written to a temporary directory: set TMPDIR to measure another disk.
+Run as ``python -m tests.benchmarks.store``. Everything is written to a temporary directory: set TMPDIR to measure
+another disk. What many asks cost, `tests.benchmarks.scale` tells.
 """
 
 from __future__ import annotations
 
 import asyncio
-import resource
 import sqlite3
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -171,53 +169,7 @@ async def forms_of_200_kb(directory: Path, report: Report) -> None:
     await store.close()
 
 
-async def open_asks(directory: Path, count: int) -> list[float]:
-    """Measure with the given number of open asks.
-
-    Return MB of the file; ms of start, first change, change, next_due and counts; and MB of memory.
-    """
-    path = directory / f"{count}.db"
-    store = SqliteStore(path)
-    await store.open()
-    await fill(store, count, FORM)
-    await store.close()
-    start = time.perf_counter()
-    await store.open()
-    opened = time.perf_counter() - start
-    some = [f"ask_{n * count // 100}" for n in range(100)]
-    firsts = []
-    for ask_id in some:
-        start = time.perf_counter()
-        await store.asks.change(ask_id, click)
-        firsts.append(time.perf_counter() - start)
-    calls: tuple[Callable[[int, int], Awaitable[object]], ...] = (
-        lambda _, n: store.asks.change(some[n % 100], click),
-        lambda _, n: store.claims.next_due(1e10 + n),
-        lambda *_: store.counts(),
-    )
-    medians = [median(firsts), *[median(await hammer(1, call)) for call in calls]]
-    await store.close()
-    size = (await asyncio.to_thread(path.stat)).st_size
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return [size / 1e6, *(1000 * seconds for seconds in (opened, *medians)), memory / 1024]
-
-
-async def many_open(directory: Path, count: int) -> None:
-    """Start and single calls, with 100 and with many open asks."""
-    table = Table(
-        *("open asks", "file MB", "start ms", "first change ms", "change ms"),
-        *("next_due ms", "counts ms", "RSS MB"),
-    )
-    for asks_open in (100, count):
-        table.add_row(
-            f"{asks_open:,}",
-            *(f"{number:,.2f}" for number in await open_asks(directory, asks_open)),
-        )
-    table.title = "With few and many open asks (p50)"
-    Console(width=100).print(table)
-
-
-def run(count: int = 100_000) -> None:
+def run() -> None:
     """Run all measurements and print them."""
     report = Report()
     with tempfile.TemporaryDirectory() as name:
@@ -227,8 +179,7 @@ def run(count: int = 100_000) -> None:
         asyncio.run(clicks(directory, report))
         asyncio.run(forms_of_200_kb(directory, report))
         report.print("SQLite store")
-        asyncio.run(many_open(directory, count))
 
 
 if __name__ == "__main__":
-    run(*map(int, sys.argv[1:]))
+    run()
