@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
+from answerback.core.files import CLAIM_SECONDS
 from answerback.ports.files import CHUNK
 from tests.browser.site import Site
 from tests.unit.adapters.web.examples import TEXT, path
@@ -178,3 +181,30 @@ async def test_who_may_not_answer_uploads_nothing(web_site: Site, visitor: Reade
     async with visitor.http.post(path(ask), data=fields) as response:
         assert response.status == 410
     assert 'id="files"' not in (await visitor.open(path(ask))).markup
+
+
+@pytest.mark.rule("FILE-3")
+async def test_a_part_of_an_upload_that_stalls_leaves_nothing_behind(
+    web_site: Site, visitor: Reader
+) -> None:
+    ask = await web_site.ask(TEXT)
+    page = await visitor.open(path(ask))
+    uploaded = asyncio.Event()
+
+    async def stalls() -> AsyncIterator[bytes]:
+        yield b"do=attach&n=0&name=a.png&data=" + base64.urlsafe_b64encode(PNG)
+        uploaded.set()
+        await asyncio.Event().wait()
+
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    sending = asyncio.create_task(visitor.http.post(path(ask), data=stalls(), headers=form))
+    await uploaded.wait()
+    # What comes meanwhile on other connections is neither held up nor mixed with it.
+    sent = await attach(visitor, path(ask), JPEG, "b.jpg")
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+    done = await send(visitor, page, path(ask), do="answer", text="See", file=sent["value"])
+    assert done.status == 200
+    assert answer_files(await web_site.stored(ask)) == [("b.jpg", "image/jpeg")]
+    later = web_site.service.clock.now() + CLAIM_SECONDS + 1
+    assert await web_site.service.store.files.prune(later) == 0, "no upload had begun"
