@@ -16,11 +16,13 @@ from pydantic import JsonValue
 
 from answerback.cli.validate import validate_submission
 from answerback.core.ask import ANYONE, Ask, Placement, Request, Schedule
+from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question, When
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer, Phase, Walk, start
 from answerback.runtime.plugins import installed_plugins
+from answerback.service.files import Attachments, read_inline
 from answerback.service.submission_request import Submission
 from answerback_agents.cli.output import fail, say, warn
 from answerback_base.sanitize import as_json, one_line
@@ -46,8 +48,17 @@ class PromptPreview(NamedTuple):
 
 
 def prompt_states(submission: Submission) -> Iterator[Ask]:
-    """The ask at each of its prompts, including conditional ones, and at its review."""
+    """The ask at each of its prompts, including conditional ones, and at its review.
+
+    Files that the submission names by their ids are left out: only a service has those.
+
+    Raises:
+        InvalidCallError: with what is wrong.
+    """
     call, planned = validate_submission(submission)
+    attached = read_inline(submission.files)
+    if not isinstance(attached, Attachments):
+        raise InvalidCallError(submission.name, attached, call.dialect)
     form = call.form
     request = Request(
         name=submission.name,
@@ -56,6 +67,7 @@ def prompt_states(submission: Submission) -> Iterator[Ask]:
         repaired=call.repaired,
         form=form.model_copy(update={"context_format": planned.context_format}),
         accepts=submission.accepts,
+        files=attached.files,
     )
     seconds = planned.expires_in
     ask = Ask(

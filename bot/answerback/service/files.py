@@ -179,6 +179,24 @@ def describe_file(
     )
 
 
+def read_inline(submitted: Sequence[SubmittedFile]) -> Attachments | tuple[Problem, ...]:
+    """Return the files that stand in a submission, or what is wrong with them; not those that it names by ids."""
+    files: list[AttachedFile] = []
+    inline: dict[str, bytes] = {}
+    problems: list[Problem] = []
+    for index, each in enumerate(submitted):
+        if each.id is not None:
+            continue
+        read = _read_inline(each, f"/files/{index}")
+        if isinstance(read, Problem):
+            problems.append(read)
+        else:
+            files.append(read[0].model_copy(update={"alt": each.alt}))
+            inline[read[0].id] = read[1]
+    problems += _check_sizes(files, inline)
+    return tuple(problems) if problems else Attachments(tuple(files), inline)
+
+
 def _read_inline(sent: SubmittedFile, pointer: str) -> tuple[AttachedFile, bytes] | Problem:
     name = clean_name(sent.name or "")
     if not name:

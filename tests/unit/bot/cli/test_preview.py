@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
 from answerback_agents.cli import main
 from answerback_testing.example_asks import new_ask
+from tests.unit.picture_samples import PNG
 
 QUESTIONS: list[dict[str, Any]] = [
     {
@@ -236,3 +239,23 @@ def test_later_questions_have_back_as_people_see_them(tmp_path: Path) -> None:
     steps = [json.dumps(step) for step in json.loads(shown.stdout)]
     assert ['"Back"' in step for step in steps] == [False, True, True]
     assert "*No*" in steps[2] or "No" in steps[2]
+
+
+@pytest.mark.rule("FILE-20")
+def test_pictures_that_stand_in_a_submission_are_shown_as_the_surfaces_show_them(
+    tmp_path: Path,
+) -> None:
+    picture = {"name": "plot.png", "data": base64.b64encode(PNG).decode(), "alt": "Latency"}
+    question = {"id": "q", "text": "Roll back?", "answer_type": "boolean"}
+    question["context"] = "Slower:\n\n![Latency](file:plot.png)"
+    form, page = tmp_path / "form.json", tmp_path / "page.html"
+    call = {"name": "ask_user", "arguments": {"questions": [question]}}
+    form.write_text(json.dumps({**call, "files": [picture]}))
+    assert run(str(form), "--html", str(page))[0] == 0
+    shown = re.sub(r"<pre.*?</pre>", "", page.read_text("utf-8"), flags=re.DOTALL)
+    assert "![Latency]" not in shown
+    assert shown.count("Latency") >= 4, "on the page, in Slack, Discord and Telegram"
+    form.write_text(json.dumps({**call, "files": [{**picture, "data": "no base64"}]}))
+    done = CliRunner().invoke(main.app, ["preview", str(form)])
+    assert done.exit_code == 2
+    assert "plot.png is not valid base64" in done.stderr
