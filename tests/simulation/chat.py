@@ -198,6 +198,8 @@ class Chat(ABC):
     faults: ChatFaults
     calls: Sized
     """The calls that the platform has received, a counted one for each."""
+    deleted: set[str]
+    """The asks of which somebody deleted a message."""
     delivered: Sized
     """The things that the platform has sent to the service."""
 
@@ -223,6 +225,18 @@ class Chat(ABC):
     @abstractmethod
     def messages(self) -> Sequence[Shown]:
         """Return the messages of asks that are there now."""
+
+    def delete_one(self, rng: random.Random) -> None:
+        """Let somebody who administers the place delete the message of an open ask, if there is one."""
+        usable = [shown for shown in self.messages() if shown.deciding]
+        if usable:
+            shown = rng.choice(usable)
+            self.deleted.add(shown.ask_id)
+            self.remove(shown)
+
+    @abstractmethod
+    def remove(self, shown: Shown) -> None:
+        """Delete a message."""
 
     @abstractmethod
     def reminders(self) -> dict[str, list[str]]:
@@ -273,7 +287,11 @@ async def answer_late(chat: Chat, rng: random.Random, trouble: Trouble) -> None:
 
 
 def fail_for_a_while(chat: Chat, kind: str, rng: random.Random, trouble: Trouble) -> None:
-    """Let a chat forbid all edits for a while, or give the app no files of people."""
+    """Let a chat forbid all edits for a while, give the app no files of people, or delete a message for good."""
+    if kind == "delete":
+        chat.delete_one(rng)
+        trouble.until(0)
+        return
     if kind == "forbid":
         end, seconds, after = chat.faults.forbid_edits(rng), rng.choice([10, 120, 900]), _SUSPENDED
     else:
@@ -297,7 +315,7 @@ def go_wrong(chat: Chat, kind: str, rng: random.Random, trouble: Trouble) -> Non
             work = act_late(chat, rng, trouble)
         case "answer late":
             work = answer_late(chat, rng, trouble)
-        case "forbid" | "files fail":
+        case "forbid" | "files fail" | "delete":
             fail_for_a_while(chat, kind, rng, trouble)
         case "renew":
             work = chat.faults.renew(rng)

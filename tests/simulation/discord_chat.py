@@ -164,7 +164,10 @@ class DiscordFaults:
         return late
 
     def forbid_edits(self, rng: random.Random) -> Callable[[], None]:
-        return self._plan.code(_EDIT, rng.choice(_FORBIDDEN), times=10_000).release
+        # Of an ask that has ended, the service gives such an edit up, and logs that as an error.
+        forbidden = self._plan.code(_EDIT, rng.choice(_FORBIDDEN), times=10_000)
+        forbidden.when = _leaves_open
+        return forbidden.release
 
     def fail_files(self, rng: random.Random) -> Callable[[], None]:
         files = self._discord.attachments
@@ -248,6 +251,7 @@ class DiscordChat(Chat):
         self.faults: DiscordFaults = DiscordFaults(discord)
         self.calls = discord.faults.log
         self.delivered = discord.interactions.all
+        self.deleted = set()
         self._asks: dict[int, str] = {}
         """The asks of messages, by the messages' ids."""
         self._asks_of_nonces: dict[str, str] = {}
@@ -297,6 +301,9 @@ class DiscordChat(Chat):
                 return None
             self._asks[message.id] = ask_id
         return self._asks[message.id]
+
+    def remove(self, shown: Shown) -> None:
+        self._discord.delete(_message(shown))
 
     def count_notes(self, person: int) -> int:
         """Return the number of messages that only this person sees."""

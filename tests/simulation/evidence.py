@@ -167,6 +167,10 @@ class Evidence:
     """The digests of the pictures that the chat shows in the end, by ask; None if nobody knows."""
     kept_pictures: list[str] = field(default_factory=list)
     """The digests of the pictures that the chat has in the end."""
+    deleted: set[str] = field(default_factory=set)
+    """The asks of which somebody deleted a message."""
+    missing: dict[str, float] = field(default_factory=dict)
+    """When the message of an ask was seen to be missing that somebody had deleted long before."""
     clock_errors: bool = False
     """True if a clock was set: then times by different clocks cannot be compared."""
     is_calm: bool = False

@@ -32,6 +32,7 @@ WEIGHTS: Final = {
     "answer late": 4,
     "forbid": 2,
     "renew": 2,
+    "delete": 3,
     "files fail": 2,
     "repeat event": 3,
     "kill agents": 2,

@@ -82,7 +82,8 @@ def _once(evidence: Evidence) -> Iterator[str]:
             yield f"KEPT: the ask of {key} is gone"
             continue
         count = len(evidence.messages.get(ask_id, ()))
-        if count != 1 and not (count == 0 and _ended_unseen(evidence, ask_id)):
+        may_lack = ask_id in evidence.deleted or _ended_unseen(evidence, ask_id)
+        if count != 1 and not (count == 0 and may_lack):
             yield f"ONCE: the ask of {key} has {count} messages"
         for number, posted in Counter(evidence.reminders.get(ask_id, ())).items():
             if posted > 1:
@@ -142,6 +143,11 @@ def _shown(evidence: Evidence) -> Iterator[str]:
     """SHOWN: in the end, each message shows the ask as it is stored."""
     for key, ask_id in evidence.by_plan():
         stored = evidence.asks.get(ask_id)
+        ends = [line for line in evidence.records.get(ask_id, ()) if line["type"] == "ended"]
+        missed_at = evidence.missing.get(ask_id)
+        ended_at = seconds_of(ends[-1]["at"]) if ends else 0.0
+        if missed_at is not None and ended_at > missed_at + evidence.tolerance:
+            yield f"SHOWN: the message of {key} was deleted, and is not there again"
         for message in evidence.messages.get(ask_id, ()):
             deciding = message.deciding
             if stored is None or stored["status"] == "open":

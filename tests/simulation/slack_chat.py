@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 from answerback_chat.control_codec import Control as Decoded
 from answerback_chat.control_codec import decode
+from tests.fakes.slack import methods_chat
 from tests.fakes.slack.faults import Fault
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -227,6 +228,7 @@ class SlackChat(Chat):
         self._slack = FakeSlack(retry_delays=(1.0, 60.0, 300.0))
         self.faults: SlackFaults = SlackFaults(self._slack)
         self.calls = self._slack.calls
+        self.deleted = set()
 
     async def __aenter__(self) -> Self:
         slack = await self._slack.__aenter__()
@@ -255,6 +257,11 @@ class SlackChat(Chat):
 
     def messages(self) -> Sequence[ShownMessage]:
         return _shown(self._slack.messages(CHANNEL))
+
+    def remove(self, shown: Shown) -> None:
+        message = _target(shown)
+        assert isinstance(message, Message)
+        methods_chat.remove(self._slack, message)
 
     def reminders(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}

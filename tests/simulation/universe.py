@@ -217,7 +217,7 @@ class _Universe:
             evidence.receipt_keys = await _get(front_end, keys)
         for message in chat.messages():
             evidence.messages.setdefault(message.ask_id, []).append(message)
-        evidence.reminders = chat.reminders()
+        evidence.reminders, evidence.deleted = chat.reminders(), chat.deleted
         await files.look_at_the_end(evidence, chat, front_token)
 
 

@@ -26,6 +26,9 @@ class Watch:
         self._outdated_since: dict[str, float] = {}
         """Since when a message has shown less than is known of its ask, by its id."""
 
+        self._missing_since: dict[str, float] = {}
+        """Since when an ask has had no message, after somebody deleted it."""
+
     async def run(self) -> None:
         while True:
             await asyncio.sleep(_EVERY)
@@ -33,7 +36,9 @@ class Watch:
 
     def _look(self) -> None:
         now, evidence, known = self._loop.time(), self._evidence, self._evidence.known_revisions()
-        for message in self._chat.messages():
+        messages = self._chat.messages()
+        self._miss_deleted(now, {each.ask_id for each in messages})
+        for message in messages:
             ask_id, shown = message.ask_id, [each.revision for each in message.deciding]
             if not shown or (ask_id not in evidence.ended and max(shown) >= known.get(ask_id, 0)):
                 self._outdated_since.pop(message.id, None)
@@ -46,3 +51,13 @@ class Watch:
                     f"SHOWN: a message has shown revision {max(shown)} of {evidence.keys.get(ask_id)} "
                     f"for {SOON:.0f} s, and not {what}"
                 )
+
+    def _miss_deleted(self, now: float, there: set[str]) -> None:
+        """PLACE-1: a message that was deleted is posted again, while its ask is open."""
+        for ask_id in sorted(self._chat.deleted):
+            if ask_id in there:
+                self._missing_since.pop(ask_id, None)
+                continue
+            since = self._missing_since.setdefault(ask_id, now)
+            if now - max(since, self._faults.quiet_since) > SOON:
+                self._evidence.missing.setdefault(ask_id, now)
