@@ -198,6 +198,8 @@ class Chat(ABC):
     faults: ChatFaults
     calls: Sized
     """The calls that the platform has received, a counted one for each."""
+    tells_of_deletions: bool = True
+    """True if the platform tells the app that a message was deleted; if not, it learns that by its next edit."""
     deleted: set[str]
     """The asks of which somebody deleted a message."""
     delivered: Sized

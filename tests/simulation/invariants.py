@@ -30,6 +30,8 @@ _DEEDS: Final = frozenset(
     {"answered", "backed", "cancelled", "confirmed", "objected", "handed_over"}
 )
 """The lines that name somebody who did something."""
+_NOTHING: Final = "empty"
+"""The argument of the button that answers an optional question with nothing."""
 _ANSWERING: Final = frozenset({"write", "other"})
 """The controls by which a text becomes an answer."""
 
@@ -241,6 +243,8 @@ def _act(attempt: Attempt, options: dict[str, list[str]] | None) -> str:
             value = attempt.text
         elif argument in {"true", "false"}:
             value = argument == "true"
+        elif argument == _NOTHING:
+            value = ""
         else:
             value = options[attempt.question or ""][int(argument)]
         return f"answered {attempt.question} {value}"

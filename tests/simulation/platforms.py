@@ -9,15 +9,18 @@ from typing import Final
 from tests.simulation.chat import Chat
 from tests.simulation.discord_chat import DiscordChat
 from tests.simulation.slack_chat import SlackChat
+from tests.simulation.telegram_chat import TelegramChat
 
 FRONTS: Final[Mapping[str, Callable[[str], Chat]]] = {
     "Slack by HTTP": partial(SlackChat, by_http=True),
     "Discord by its gateway": partial(DiscordChat, by_http=False),
     "Slack by Socket Mode": partial(SlackChat, by_http=False),
     "Discord by HTTP": partial(DiscordChat, by_http=True),
+    "Telegram by long polls": partial(TelegramChat, by_http=False),
+    "Telegram by a webhook": partial(TelegramChat, by_http=True),
 }
 """The makers of chats, by how each is connected."""
-SURFACES: Final = ("slack", "discord")
+SURFACES: Final = ("slack", "discord", "telegram")
 """The surfaces that the service needs for them."""
 
 

@@ -54,7 +54,7 @@ class Watch:
 
     def _miss_deleted(self, now: float, there: set[str]) -> None:
         """PLACE-1: a message that was deleted is posted again, while its ask is open."""
-        for ask_id in sorted(self._chat.deleted):
+        for ask_id in sorted(self._chat.deleted) if self._chat.tells_of_deletions else ():
             if ask_id in there:
                 self._missing_since.pop(ask_id, None)
                 continue

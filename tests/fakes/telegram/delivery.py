@@ -28,6 +28,10 @@ class UpdateDelivery:
         self.handled: set[int] = set()
         self.fail_poll = False
         self.refused_posts = 0
+        self.sent: list[dict[str, Any]] = []
+        """All updates, in their order."""
+        self.retry_seconds = 0.05
+        """Seconds until an update is posted again that was not accepted."""
         self._ids = itertools.count(1)
         self._update_ids = itertools.count(1_000)
         self._last_update = 0
@@ -62,6 +66,7 @@ class UpdateDelivery:
         update = {"update_id": number, **body}
         if not odd:
             assert Update.de_json(copy.deepcopy(update), None).update_id == number
+        self.sent.append(update)
         if self.webhook is not None:
             task = asyncio.create_task(self._deliver(update))
             self._deliveries.add(task)
@@ -92,7 +97,7 @@ class UpdateDelivery:
         while self.webhook is not None:
             headers = {"X-Telegram-Bot-Api-Secret-Token": self.webhook.get("secret_token", "")}
             url = self.webhook_target or self.webhook["url"]
-            with suppress(aiohttp.ClientError):
+            with suppress(aiohttp.ClientError, TimeoutError):
                 async with self._http.post(url, json=update, headers=headers) as response:
                     if response.status == 200:
                         self.handled.add(update["update_id"])
@@ -100,4 +105,4 @@ class UpdateDelivery:
                         return
                     self.refused_posts += 1
                     await self.changed()
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(self.retry_seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict, deque
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from aiohttp import web
@@ -19,6 +20,42 @@ _COUNTED: Final = frozenset(
 )
 
 
+@dataclass(eq=False)
+class Planned:
+    """A planned failure of the calls of a method; "*": of all.
+
+    Args:
+        status: the status with which they are refused.
+        cut: whether the connection is cut, "before" the call is carried out or "after".
+        hangs: whether they wait for the release: to be carried out if they are cut before, else to be answered.
+        about: only calls whose bodies have this text.
+    """
+
+    method: str
+    times: int = 1
+    status: int = 0
+    description: str = ""
+    retry_after: int | None = None
+    cut: str = ""
+    hangs: bool = False
+    about: str = ""
+    hits: int = 0
+    body: dict[str, Any] = field(default_factory=dict)
+    """The body of the last call that it met."""
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def release(self) -> None:
+        """Let calls that hang go on, and plan no more."""
+        self.times = 0
+        self.released.set()
+
+    @property
+    def refusal(self) -> RefusedError:
+        """The error that the caller gets."""
+        after = {} if self.retry_after is None else {"retry_after": self.retry_after}
+        return RefusedError(self.status, self.description, **after)
+
+
 class Faults:
     """The limit of a group, and the faults that a test has arranged, by the calls' methods."""
 
@@ -26,6 +63,9 @@ class Faults:
         self.per_minute = per_minute
         self.rate_limit_next = 0
         self._sent: dict[int, deque[float]] = defaultdict(deque)
+        self.planned: list[Planned] = []
+        self.failed_at = 0.0
+        """When a planned failure last met a call."""
         self.fail_next: list[str] = []
         """The methods that fail, one call after the other."""
         self.held: dict[str, asyncio.Event] = {}
@@ -43,6 +83,22 @@ class Faults:
             return None
         status, text = answers.pop(0)
         return web.Response(status=status, text=text)
+
+    def plan(self, planned: Planned) -> Planned:
+        """Plan a failure; return it."""
+        self.planned.append(planned)
+        return planned
+
+    def take_planned(self, method: str, body: dict[str, Any]) -> Planned | None:
+        """Return the failure that is planned for this call, if any; count it, and raise a refusal."""
+        for each in self.planned:
+            if each.times and each.method in {method, "*"} and each.about in str(body):
+                each.times, each.hits, each.body = each.times - 1, each.hits + 1, body
+                self.failed_at = time.time()
+                if each.status:
+                    raise each.refusal
+                return each
+        return None
 
     def check_fault(self, method: str, body: dict[str, Any]) -> None:
         """Raise what a test has arranged for this call."""

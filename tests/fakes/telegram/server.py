@@ -15,7 +15,7 @@ from aiohttp import web
 from telegram import Message as LibraryMessage
 
 from tests.fakes.telegram.delivery import UpdateDelivery
-from tests.fakes.telegram.faults import Faults
+from tests.fakes.telegram.faults import Faults, Planned
 from tests.fakes.telegram.media_rules import MAX_BODY, items_of, read_body, without_attached
 from tests.fakes.telegram.rich_rules import parse_rich
 from tests.fakes.telegram.rules import (
@@ -32,6 +32,11 @@ from tests.fakes.telegram.world import Chat, Message, User
 ADMINISTRATOR: Final = "administrator"
 _DELETABLE_SECONDS: Final = 48 * 3_600
 _OUT: Final = frozenset({"left", "kicked"})
+
+
+def _cut(request: web.Request) -> None:
+    assert request.transport is not None
+    request.transport.abort()
 
 
 def _camel(name: str) -> str:
@@ -76,6 +81,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.drop_next: frozenset[str] = frozenset()
         """The methods of which the next call is not carried out yet: `carry_out_dropped`."""
         self._dropped: tuple[str, dict[str, Any]] | None = None
+        self._late: set[asyncio.Task[None]] = set()
         self.url = ""
         self._offset = 0.0
         self._polling = 0
@@ -220,8 +226,16 @@ class FakeTelegram(UpdateDelivery, Faults):
                 assert request.transport is not None
                 request.transport.close()
                 return web.Response()
+            planned = self.take_planned(method, body)
+            if planned is not None and planned.cut == "before":
+                if planned.hangs:
+                    self._carry_out_late(planned, method, body)
+                _cut(request)
+                return web.Response()
             self.check_rate(method, body)
             result = await self._methods[method](body)
+            if planned is not None:
+                await self._spoil_answer(planned, request)
         except RefusedError as error:
             self.log.append((method, body, error.code))
             await self.changed()
@@ -250,6 +264,25 @@ class FakeTelegram(UpdateDelivery, Faults):
             raise RefusedError(404, "Not Found")
         check_parameters(method, without_attached(body))
         self.check_fault(method, body)
+
+    async def _spoil_answer(self, planned: Planned, request: web.Request) -> None:
+        await self.changed()
+        if planned.hangs:
+            await planned.released.wait()
+        if planned.cut:
+            _cut(request)
+
+    def _carry_out_late(self, planned: Planned, method: str, body: dict[str, Any]) -> None:
+        async def wait_for_release() -> None:
+            await planned.released.wait()
+            with suppress(RefusedError):  # by now it may be impossible
+                await self._methods[method](body)
+                self.log.append((method, body, 200))
+            await self.changed()
+
+        task = asyncio.create_task(wait_for_release())
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
 
     async def carry_out_dropped(self) -> None:
         """Carry out the call whose connection broke."""
@@ -389,7 +422,7 @@ class FakeTelegram(UpdateDelivery, Faults):
             replied = None
         message = Message(
             chat.next_id, chat, self.bot, self.now(), parsed, body.get("reply_markup"), replied, thread,
-            extra=content or {},
+            extra=content or {}, sent_markup=body.get("reply_markup"),
         )  # fmt: skip
         chat.next_id += 1
         chat.messages[message.id] = message

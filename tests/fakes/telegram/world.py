@@ -73,6 +73,8 @@ class Message:
     markup: dict[str, Any] | None = None
     reply_to: int | None = None
     thread: int | None = None
+    sent_markup: dict[str, Any] | None = None
+    """The keyboard with which it was sent."""
     edited: int | None = None
     version: int = 0
     """Times that it was changed."""
