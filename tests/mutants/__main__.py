@@ -148,13 +148,21 @@ def main(arguments: Sequence[str]) -> int:
     results: list[Result] = []
     changes: list[Mutant | DecisionChange] = [each for each in chosen if not each.slow]
     changes += decisions
+    again: list[Mutant | DecisionChange] = []
     for change, outcome, failed in _run_in_forks(changes, at_a_time, verify=verify):
-        if isinstance(change, DecisionChange):
-            results.append(_result_of_decision(change, outcome, failed))
-        elif outcome == Outcome.FAILED:
+        if outcome == Outcome.FAILED and isinstance(change, Mutant):
             results.append(_report("noticed", change.describe(), failed))
-        else:
+        elif isinstance(change, Mutant):
             left.append(change)
+        elif outcome == Outcome.NONE:  # a process that hangs or is killed says nothing
+            again.append(change)
+        else:
+            results.append(_result_of_decision(change, outcome, failed))
+    results += [
+        _result_of_decision(change, outcome, failed)
+        for change, outcome, failed in _run_in_forks(again, at_a_time, verify=False)
+        if isinstance(change, DecisionChange)
+    ]
     results += _run_in_copies(left, at_a_time, verify=verify)
     wrong = [result.line for result in results if not result.noticed]
     # Once more at the end, because many who read this see only the last lines.
@@ -185,7 +193,9 @@ def _run_in_forks(
 def run_tasks(tasks: Sequence[Task], at_a_time: int) -> Iterator[tuple[int, Outcome, str]]:
     """Yield the number of each task when it has ended, its outcome, and the first test that failed."""
     files = dict.fromkeys(test.partition("::")[0] for task in tasks for test in task.tests)
-    options = ("-q", "-p", "no:cacheprovider", "--assert=plain", "-o", f"timeout={_TEST_TIMEOUT}")
+    # --tb=native: pytest's own tracebacks read the source of every module that is imported.
+    options = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
+    options += ["-o", f"timeout={_TEST_TIMEOUT}"]
     left = {task.number for task in tasks}
     with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
         file.writelines(json.dumps(task._asdict()) + "\n" for task in tasks)

@@ -145,7 +145,7 @@ class RunInForks:
             except CannotReplaceError:
                 return Outcome.CANNOT, None
         chosen = [item for test in task.tests for item in session.items if _is_below(item, test)]
-        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+        for item, following in zip(chosen, [*chosen, None][1:], strict=True):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if self._failed is not None:
                 return Outcome.FAILED, self._failed
