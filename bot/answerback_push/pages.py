@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from typing import Final
 
@@ -25,7 +27,11 @@ from answerback_web.site import NAME, RemovableRow, Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
 _DEVICES: Final = "devices"
-_WORKER: Final = (resources.files("answerback_push") / "static" / "worker.js").read_text("utf-8")
+
+
+@cache
+def _worker_template() -> str:
+    return (resources.files("answerback_push") / "static" / "worker.js").read_text("utf-8")
 
 
 def worker_name(server_key: str) -> str:
@@ -87,7 +93,8 @@ class _DevicePages(VisitorPages):
         if request.match_info["worker"] != worker_name(key):
             return removal_response()
         headers = responses.HEADERS | {"Service-Worker-Allowed": "/"}
-        script = _WORKER.replace("{channel}", responses.static_text("channel.js"))
+        template = await asyncio.to_thread(_worker_template)
+        script = template.replace("{channel}", responses.static_text("channel.js"))
         return web.Response(
             text=script.replace("{key}", key), content_type="text/javascript", headers=headers
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import aiohttp
 
@@ -29,11 +29,13 @@ from answerback.presentation.responders import has_done_their_part
 from answerback.service.may_act import is_among
 from answerback_push import push_messages
 from answerback_push.devices import Devices, seen_key
-from answerback_push.pages import PushPages
 from answerback_push.push_rows import CONFIRMING, OVER, push_rows
 from answerback_push.push_text import push_message
 from answerback_push.settings import SURFACE
 from answerback_push.subscriptions import PushSubscription
+
+if TYPE_CHECKING:
+    from answerback_push.pages import PushPages
 
 SEND: Final = "push.send"
 """One message to one browser."""
@@ -71,6 +73,8 @@ class Pushes(Running):
     sends = "push."
 
     def for_page(self, surface: str) -> PushPages | None:
+        from answerback_push.pages import PushPages  # the page is loaded by now, off the event loop
+
         return PushPages(self.devices) if surface == SURFACE else None
 
     def on_change(self, before: Ask | None, change: Change, at: float) -> Rows:
