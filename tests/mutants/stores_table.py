@@ -148,7 +148,7 @@ STORES = (
                 _PG_LEASE,
                 False,
             ),
-            ("if name in moved or ask_changes.write_rows is None:", "if True:", _PG_RACE, True),
+            ("if name not in missed:", "if True:", _PG_RACE, True),
             ('if "seen_pkey" in str(error):', "if False:", _PG_TWICE, True),
             ("if repeated or write is None:", "if write is None:", _PG_REPEATED, True),
             ("seen[job.delivery] = job.digest", "pass", _PG_TOGETHER, False),
