@@ -67,6 +67,7 @@ def count_judged(evidence: Evidence) -> Counter[str]:
         ERASE=len(evidence.erasures),
         FILES=files.count_judged(evidence),
         LATE=hosts.count_judged(evidence),
+        REST=1,
         QUIET=1,
     )
 

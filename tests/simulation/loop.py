@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any, Final
@@ -54,6 +54,9 @@ class _Task(asyncio.Task[Any]):
 
     def __init__(self, coro: Any, number: int, **given: Any) -> None:
         self._number = number
+        context: Context | None = given.get("context")
+        current = CURRENT.get(None) if context is None else context.get(CURRENT)
+        self.process = current
         super().__init__(coro, **given)
 
     def __hash__(self) -> int:
@@ -158,6 +161,12 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         """End a process at once, as SIGKILL does."""
         self._abandoned += asyncio.all_tasks(self)
         process.kill()
+
+    def tasks_of(self, process: Process) -> Counter[str]:
+        """Count the tasks that a process has, by what they do."""
+        tasks = [each for each in asyncio.all_tasks(self) if isinstance(each, _Task)]
+        own = (each.get_coro() for each in tasks if each.process is process)
+        return Counter(getattr(each, "__qualname__", "") for each in own)
 
     def _push(self, when: float, callback: Callback) -> None:
         self._timer_count += 1

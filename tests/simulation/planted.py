@@ -205,6 +205,21 @@ PLANTED: Final = (
         ("act late",),
     ),
     Planted(
+        "a waiter that has gone is counted all the same",
+        "answerback.service.notify",
+        "        self.count -= 1",
+        "        self.count -= follower.known is None",
+        "REST",
+    ),
+    Planted(
+        "a connection that Slack has ended is not closed",
+        "answerback_slack.connection",
+        "await asyncio.sleep(_DRAIN_SECONDS if client.is_usable() else 0)",
+        "await asyncio.sleep(1e9)",
+        "REST",
+        ("renew", "cut"),
+    ),
+    Planted(
         "a server error of Slack ends the ask",
         "answerback_slack.errors",
         "return PlatformUnavailableError(",

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import random
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
@@ -171,6 +172,10 @@ class SimulatedService:
         if process is not None:
             process.alive = False
             self._loop.network.end_of(process)
+
+    def count_tasks(self) -> Counter[str]:
+        """Count the tasks of the process, by what they do."""
+        return Counter() if self.process is None else self._loop.tasks_of(self.process)
 
     def reload(self) -> None:
         """Give the front end another token, in settings that the service reloads, or reads when it starts."""

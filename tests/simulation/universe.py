@@ -15,7 +15,7 @@ from typing import Final
 
 import aiohttp
 
-from tests.simulation import files, hosts
+from tests.simulation import files, hosts, rest
 from tests.simulation.agents import Agents, Receiver, plans
 from tests.simulation.chat import Chat
 from tests.simulation.disk import Disk
@@ -169,11 +169,14 @@ class _Universe:
             for ended in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(ended, Exception):
                     self.evidence.broken.append(f"CRASH: the simulation itself failed: {ended!r}")
-            await asyncio.sleep(120)  # what the last action caused
+            left, _ = await rest.watch(service.count_tasks)  # and what the last action caused
+            if not service.failures:
+                await self._look_at_the_end(chat, service.front_token)
+                await service.stop()
+                service.start()
+                _, fresh = await rest.watch(service.count_tasks)
+                self.evidence.broken += rest.judge_tasks(left, fresh)
             self.evidence.errors += [*self._loop.unhandled, *service.failures]
-            if service.failures:
-                return
-            await self._look_at_the_end(chat, service.front_token)
             self.evidence.kills = self.faults.kills
             kinds = {fault.kind for fault in self.faults.schedule.faults}
             self.evidence.clock_errors = "clock" in kinds
@@ -213,6 +216,7 @@ class _Universe:
                     if response.status == HTTPStatus.OK:
                         evidence.receipts[ask["id"]] = await response.json()
             evidence.deliveries = (await _get(agent, "/v1/deliveries"))["deliveries"]
+            evidence.broken += await rest.judge_queues(agent)
             keys = "/.well-known/answerback-receipts.json"
             evidence.receipt_keys = await _get(front_end, keys)
         for message in chat.messages():
