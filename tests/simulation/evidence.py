@@ -152,7 +152,7 @@ class Evidence:
     """The messages in the chat in the end, by the ask that they show."""
     reminders: dict[str, list[str]] = field(default_factory=dict)
     """The names of the reminders in the chat, by ask."""
-    told: dict[str, list[Told]] = field(default_factory=dict)
+    results: dict[str, list[Told]] = field(default_factory=dict)
     """By the key of the plan."""
     allowed: dict[str, bool] = field(default_factory=dict)
     """True if a hook allowed the call with answers, by the key of the plan."""

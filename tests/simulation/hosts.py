@@ -118,9 +118,9 @@ class Hosts:
             with contextlib.suppress(EndedError):
                 await client.withdraw(ask_id)
 
-    def _tell(self, plan: Plan, told: Told) -> None:
-        self._loop.machine.note(f"{plan.key} by {plan.way} is told: {told.text}")
-        self._evidence.told.setdefault(plan.key, []).append(told)
+    def _tell(self, plan: Plan, result: Told) -> None:
+        self._loop.machine.note(f"{plan.key} by {plan.way} is told: {result.text}")
+        self._evidence.results.setdefault(plan.key, []).append(result)
 
     # --- MCP ---
 
@@ -228,16 +228,16 @@ def _text(result: CallToolResult) -> str:
 
 def count_judged(evidence: Evidence) -> int:
     """Return the number of outcomes that were told by a host."""
-    return sum(len(each) for each in evidence.told.values())
+    return sum(len(each) for each in evidence.results.values())
 
 
 def _late(evidence: Evidence) -> Iterator[str]:
     """LATE: what a host's call is told is the outcome; what came too late comes with what its agent does next."""
     for key, ask_id in evidence.by_plan():
-        stored, told = evidence.asks.get(ask_id), evidence.told.get(key, ())
+        stored, results = evidence.asks.get(ask_id), evidence.results.get(key, ())
         if evidence.plans[key].way is None or stored is None or stored["erased_at"] is not None:
             continue
-        for each in told:
+        for each in results:
             for said in _must_be_told(stored):
                 if json.dumps(said)[1:-1] not in each.text and said not in each.text:
                     yield f"LATE: {key} was told {each.text!r}, and not {said!r}"
