@@ -95,11 +95,12 @@ async def test_a_dead_receivers_backlog_that_exceeds_memory_delays_nobody_else(
 
 
 async def test_a_receiver_that_times_out_is_retried(box: Outbox, receiver: Receiver) -> None:
-    receiver.answers = [never]
+    receiver.always = never
     async with box.draining(timeout=0.2):
         ask = await box.answered(receiver.url)
         stored = await box.wait_for_tries(ask, 1)
         assert stored.last_error == "timeout"
+    receiver.always = None
     await box.clock.advance(RETRY_DELAYS[0])
     async with box.draining():
         stored = await box.wait_for_tries(ask, 2)
