@@ -14,7 +14,6 @@ FIXED = {
     "tests/benchmarks/service.py": "An agent comes a moment after the one before.",
     "tests/budgets/journeys.py": "What follows by itself shall be counted too.",
     "tests/simulation/faults.py": "In a simulation, time is virtual.",
-    "tests/simulation/universe.py": "In a simulation, time is virtual.",
     "tests/unit/bot/workers/test_lost_claims.py": "A suspended process does nothing while time passes.",
 }
 """The files that sleep for a fixed time, and why no event can replace it."""

@@ -241,7 +241,7 @@ class Scheduler:
         if is_busy or slow_at is None or slow_at > now or not may_try(_slow_work_of(ask)):
             return False
         unsettled = self._settled_at - self.service.clock.monotonic()
-        if slow_at <= self._began_at and unsettled > 0 and not ask.schedule.awaits_inquiry:
+        if slow_at < self._began_at and unsettled > 0 and not ask.schedule.awaits_inquiry:
             # A process that has died may have sent this reminder, and where it is looked for it is not yet.
             self._postponed[ask.id] = now + unsettled
             return False

@@ -394,6 +394,9 @@ async def test_an_ask_on_a_removed_surface_waits_until_it_is_configured_again(
         await sync.wait_until_idle()
     async with running(parts):
         await parts.chat.until(shows(parts, ask, 2))
+        await parts.clock.advance(
+            LATE_SECONDS + 1
+        )  # the process before it may have sent the reminder
         await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
 
 
