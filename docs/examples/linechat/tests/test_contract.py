@@ -40,6 +40,7 @@ UNSUPPORTED = {
     Capability.OWN_HISTORY: "The chat is its own server.",
     Capability.SECOND_MESSAGES: "The chat is its own server.",
     Capability.TOKENS: "There is no token.",
+    Capability.KILLS: "Nothing is acknowledged before it is decided.",
     Capability.REMOVAL: "The chat is its own server.",
     Capability.DIRECT_MESSAGES: "Everyone reads every line.",
     Capability.PLACES: "There is one room.",
