@@ -1,7 +1,7 @@
 """The figures that the project aims for, each beside its aim and with its baseline in the same run.
 
 Run as ``python -m tests.benchmarks.table [ROW …]``, where a row is a part of its name; all of them take about
-ten minutes on two quiet cores. Ratios are medians of rounds in which the service and its baseline take turns.
+five minutes on two quiet cores. Ratios are medians of rounds in which the service and its baseline take turns.
 """
 
 from __future__ import annotations
