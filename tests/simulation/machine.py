@@ -146,7 +146,10 @@ def boot(machine: Machine) -> None:
     random.seed(machine.random.getrandbits(64))
     # Imported late, because `install` must come first.
     from aiohttp.http_websocket import WebSocketWriter
+    from anyio._backends._asyncio import CancelScope
 
     # aiohttp masks what a WebSocket's client sends with a generator of its own, made when it was imported.
     masks: random.Random = (WebSocketWriter.__init__.__kwdefaults__ or {})["random"]
     masks.seed(machine.random.getrandbits(64))
+    # anyio has sets of its scopes. In one of equal hashes, the order does not depend on addresses.
+    setattr(CancelScope, "__hash__", lambda _: 0)  # noqa: B010 - mypy allows no other way

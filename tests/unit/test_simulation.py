@@ -57,10 +57,15 @@ _DIGEST = re.compile(r"seed (\d+), ([^,]+), digest ([0-9a-f]{64})")
 """The number of a seed, how its chat is connected, and the digest of its trace."""
 
 
-def _run(*arguments: str, planted: str = "") -> tuple[int, str]:
-    """Run the simulation in a process of its own, whose standard library is the simulated machine's."""
+def _run(*arguments: str, planted: str = "", variables: int = 0) -> tuple[int, str]:
+    """Run the simulation in a process of its own, whose standard library is the simulated machine's.
+
+    Args:
+        variables: how many more the environment has, which changes the addresses of all objects.
+    """
     command = [sys.executable, "-m", "tests.simulation", *arguments]
-    environment = {**os.environ, "PLANTED": planted}
+    more = {f"VARIABLE_{number}": "x" * number for number in range(variables)}
+    environment = {**os.environ, **more, "PLANTED": planted}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -77,7 +82,8 @@ def test_ten_simulated_hours_full_of_faults_keep_every_promise_and_repeat_exactl
     assert int(callbacks) < COUNT * MOST_CALLBACKS
     fronts = len(FRONTS)
     assert {front for _, front, _ in seeds[:fronts]} == set(FRONTS)
-    status, repeated = _run("--first", str(FIRST), "--seeds", str(fronts), "--digests")
+    again = ("--first", str(FIRST), "--seeds", str(fronts), "--digests")
+    status, repeated = _run(*again, variables=60)
     assert status == 0, repeated
     assert _DIGEST.findall(repeated) == seeds[:fronts]
 
