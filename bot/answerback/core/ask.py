@@ -52,7 +52,6 @@ from answerback.core.request import Request as Request
 from answerback.core.request import ToolResult as ToolResult
 from answerback.core.schedule import Schedule as Schedule
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
-from answerback_base.frozen_copy import copy_with
 from answerback_base.headline_text import fit
 
 ANYONE: Final = "anyone"
@@ -312,7 +311,7 @@ def apply_action(
     schedule = ask.schedule
     if schedule.awaits_inquiry:
         schedule = replace(schedule, awaits_inquiry=False)
-    moved = copy_with(
+    moved = replace(
         ask,
         walk=walk,
         outcome=outcome,
@@ -330,7 +329,7 @@ def apply_action(
             recipient_ids=(),
             hand_over_failed=False,
         )
-        moved = copy_with(moved, schedule=restarted)
+        moved = replace(moved, schedule=restarted)
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
 

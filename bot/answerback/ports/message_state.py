@@ -8,7 +8,6 @@ from answerback.core.ask import AbandonedMessage, Ask, Thread
 from answerback.core.confirmer_copies import outdated_copies
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
-from answerback_base.frozen_copy import copy_with
 
 
 def record_shown(shown: Shown, of: Ask | None, latest: Ask | None) -> Decision[Ask | None]:
@@ -62,7 +61,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     is_here = shown.is_visible or shown.revision == of.revision
     seen = place.was_visible or (is_here and bool(shown.message))
     reference = dict(shown.message) or None
-    place = copy_with(
+    place = replace(
         place,
         shown_revision=min(shown.revision, latest.revision - needs_update),
         was_visible=seen,
@@ -72,7 +71,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
         message=place.message if reference == place.message else reference,
         thread=place.thread if thread == place.thread else thread,
     )
-    return copy_with(latest, placement=place, opening=opened)
+    return replace(latest, placement=place, opening=opened)
 
 
 def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[None]:

@@ -41,7 +41,6 @@ from answerback.service.decisions import TABLE, UNRESOLVED, Row, Situation, Who
 from answerback.service.handing_over import NeedsPerson, Recipient, look_up_recipient
 from answerback.service.may_act import NeedsGroups
 from answerback.service.notify import Hooks, Signals
-from answerback_base.frozen_copy import copy_with
 
 logger = logging.getLogger(__name__)
 
@@ -148,8 +147,7 @@ class ChangeCommitter:
         ask = change.ask
         surface = self.surfaces.get(ask.placement.destination.surface)
         if surface is None or not surface.live or ask.schedule.awaits_inquiry:
-            place = copy_with(ask.placement, shown_revision=ask.revision)
-            ask = copy_with(ask, placement=place)
+            ask = replace(ask, placement=replace(ask.placement, shown_revision=ask.revision))
         change = change._replace(ask=ask)
         added = NO_ROWS
         # A change that does not concern an extension costs nothing.
@@ -162,8 +160,10 @@ class ChangeCommitter:
                 added = Rows(*map(add, added, new))
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         if owed := owed and not isinstance(change.grant, GrantEnd):
-            unread = copy_with(ask.collection, unread_by_agent=True, read_by_agent_at=None)
-            ask = copy_with(ask, collection=unread)
+            ask = replace(
+                ask,
+                collection=replace(ask.collection, unread_by_agent=True, read_by_agent_at=None),
+            )
         return Write(
             ask,
             change.entries,

@@ -20,6 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
@@ -30,7 +31,6 @@ from answerback.core.errors import StoreError
 from answerback.ports.clock import Clock
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Store, Write
-from answerback_base.frozen_copy import copy_with
 
 logger = logging.getLogger(__name__)
 
@@ -217,10 +217,10 @@ def _note_collected(
         return Decision(None, None)
     # The message says whether its agent has the outcome, so one that was posted is out of date now.
     shown = ask.placement.shown_revision if ask.placement.message is None else ask.revision - 1
-    recorded = copy_with(
+    recorded = replace(
         ask,
-        collection=copy_with(ask.collection, unread_by_agent=at is None, read_by_agent_at=at),
-        placement=copy_with(ask.placement, shown_revision=shown),
+        collection=replace(ask.collection, unread_by_agent=at is None, read_by_agent_at=at),
+        placement=replace(ask.placement, shown_revision=shown),
     )
     write = Write(recorded, seen_state=state)
     return Decision(write, write)

@@ -61,7 +61,6 @@ from answerback.service.submission_request import (
     Submission,
     normalize_responders,
 )
-from answerback_base.frozen_copy import copy_with
 from answerback_base.strict_json import digest_of
 
 logger = logging.getLogger(__name__)
@@ -416,8 +415,7 @@ class Submitter:
         if surface is not None and not surface.live:  # it knows the place without posting anything
             shown = await surface.show(ask, _save_nothing)
             if isinstance(shown, Shown):
-                place = copy_with(ask.placement, thread=shown.thread)
-                ask = copy_with(ask, placement=place)
+                ask = replace(ask, placement=replace(ask.placement, thread=shown.thread))
         commits = self.commits
         if commits.rules.tools and (
             failed := fail_misconfigured(ask, commits.rules, inquiry=commits.has_inquiry)
