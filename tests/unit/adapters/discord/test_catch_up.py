@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -279,7 +280,9 @@ async def test_all_missed_messages_are_read_however_many_they_are(
         await wait_for_mark(town.ann, said)
 
 
-async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(town: Town) -> None:
+async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
     town.discord.faults.drop("POST /channels/*/messages", after=True)
     town.discord.faults.server_error("GET /channels/*/messages", times=100)
     async with town.up() as up:
@@ -288,11 +291,16 @@ async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(town: To
     town.discord.faults.clear()
     [live] = town.channel.messages.values()
     said = town.ann.replies(live, "already")
+    attempt, is_caught_up = MessageSync._attempt, asyncio.Event()
+
+    async def attempt_then(sync: MessageSync, ask_id: str, failures: int) -> Any:
+        await is_caught_up.wait()
+        return await attempt(sync, ask_id, failures)
+
+    monkeypatch.setattr(MessageSync, "_attempt", attempt_then)
     async with town.up() as up:
-        await wait_until_caught_up(up)
-        stored = await up.store.asks.get(ask.id)
-        assert stored is not None
-        up.message_sync.request_sync(stored)
+        await wait_until_caught_up(up)  # nobody has looked for the message yet
+        is_caught_up.set()
         await wait_for_mark(town.ann, said)
         assert values(await up.shown(ask)) == ["already"]
 
