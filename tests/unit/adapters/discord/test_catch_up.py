@@ -16,6 +16,7 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import MessageSync
 from answerback_chat import catch_up
+from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.delays import Delays
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
@@ -291,13 +292,13 @@ async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(
     town.discord.faults.clear()
     [live] = town.channel.messages.values()
     said = town.ann.replies(live, "already")
-    attempt, is_caught_up = MessageSync._attempt, asyncio.Event()
+    show, is_caught_up = ChatSurface.show, asyncio.Event()
 
-    async def attempt_then(sync: MessageSync, ask_id: str, failures: int) -> Any:
+    async def show_then(surface: ChatSurface, *given: Any) -> Any:
         await is_caught_up.wait()
-        return await attempt(sync, ask_id, failures)
+        return await show(surface, *given)
 
-    monkeypatch.setattr(MessageSync, "_attempt", attempt_then)
+    monkeypatch.setattr(ChatSurface, "show", show_then)
     async with town.up() as up:
         await wait_until_caught_up(up)  # nobody has looked for the message yet
         is_caught_up.set()
