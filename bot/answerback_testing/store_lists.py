@@ -57,6 +57,30 @@ class ListsContract:
             "to be shown again"
         )
 
+    @pytest.mark.rule("PLACE-1")
+    async def test_a_message_posted_for_a_deleted_one_is_noted_although_its_ask_ended_meanwhile(
+        self, store: Store
+    ) -> None:
+        await store.asks.create(Write(new_ask()), None)
+        first = Shown(1, {"ts": "1.0"}, Thread(channel="C1", id="1.0"))
+        posted = await store.asks.save_shown("ask_1", first)
+        assert posted is not None
+        deleted = replace(posted, placement=replace(posted.placement, shown_revision=0))
+        await store.asks.change("ask_1", answer_decision())
+        # The response to the click has shown that; then the post of the new message begins.
+        await store.asks.save_shown("ask_1", Shown(2, {"ts": "1.0"}, Thread(channel="C1", id="1.0")))
+        pending = Shown(0, {"after": "1.0"}, Thread(channel="C1"))
+        await store.asks.save_shown("ask_1", pending, deleted)
+        stored = await store.asks.get("ask_1")
+        assert stored is not None
+        assert stored.placement.message == {"after": "1.0"}, "its post may have an unknown result"
+        assert stored.placement.shown_revision < stored.revision
+        # Of two that replaced it, the first stays.
+        await store.asks.save_shown("ask_1", Shown(0, {"after": "0.5"}, Thread()), deleted)
+        stored = await store.asks.get("ask_1")
+        assert stored is not None
+        assert stored.placement.message == {"after": "1.0"}
+
     async def test_what_is_shown_can_be_saved_again_at_the_same_revision(
         self, store: Store
     ) -> None:

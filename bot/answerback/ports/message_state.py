@@ -51,6 +51,9 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
         )
         return replace(latest, placement=replace(place, place_before=before, old_message=left))
     if shown.revision < place.shown_revision:
+        if place.message == of.placement.message and of is not latest:
+            # Another message may have been posted in its place: it must be found, whatever it shows.
+            latest = replace(latest, placement=replace(place, message=dict(shown.message) or None))
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = latest.rendered_state[1:] != of.rendered_state[1:]
     is_outdated = latest.may_have_copies and bool(outdated_copies(latest))
