@@ -45,9 +45,12 @@ async def send_file(
     left, number = file.bytes, 0
     while left > 0:
         chunk = await read_chunk(number)
-        if not chunk:  # it was erased meanwhile
-            raise ConnectionAbortedError("A file ended early")
+        if not chunk:  # it was erased meanwhile: its reader sees that less came than was announced
+            if request.transport is not None:
+                request.transport.abort()
+            break
         await response.write(chunk)
         left, number = left - len(chunk), number + 1
-    await response.write_eof()
+    else:
+        await response.write_eof()
     return response

@@ -291,3 +291,26 @@ async def test_an_erased_ask_has_no_files(api: Served) -> None:
     async with api.http.post(f"/v1/asks/{ask['id']}/erase", headers=api.person) as response:
         assert (await response.json())["files"] == []
     assert (await download(api, file["id"]))[0] == 404
+
+
+@pytest.mark.rule("FILE-4")
+async def test_a_file_that_is_erased_while_it_is_read_ends_early_and_is_no_fault_of_the_service(
+    api: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, file = await upload(api, PNG + bytes(2**20))
+    _, ask = await submit(api, {"id": file["id"]})
+    assert (await api.act(ask, action="answer", value=True))[0] == 200
+    stored = api.running.service.store.files
+    read = stored.read_chunk
+
+    async def read_as_it_is_erased(file_id: str, number: int) -> bytes:
+        if number == 1:
+            path = f"/v1/asks/{ask['id']}/erase"
+            async with api.http.post(path, headers=api.person) as response:
+                assert response.status == 200
+        return await read(file_id, number)
+
+    monkeypatch.setattr(stored, "read_chunk", read_as_it_is_erased)
+    with pytest.raises(aiohttp.ClientPayloadError):
+        await download(api, file["id"])
+    assert [each for each in caplog.records if each.levelname == "ERROR"] == []
