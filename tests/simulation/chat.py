@@ -51,6 +51,8 @@ class Shown(ABC):
     def __init__(self, ask_id: str, id: str) -> None:
         self.ask_id = ask_id
         self.id = id
+        self.is_known = True
+        """False if the bot can know nothing of it: its post had no answer, and the chat lets no bot look for one."""
 
     @cached_property
     def controls(self) -> list[tuple[Any, Decoded]]:

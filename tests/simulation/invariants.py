@@ -153,8 +153,8 @@ def _shown(evidence: Evidence) -> Iterator[str]:
             yield f"SHOWN: the message of {key} was deleted, and is not there again"
         for message in evidence.messages.get(ask_id, ()):
             deciding = message.deciding
-            if stored is None or stored["status"] == "open":
-                continue  # LIVE reports it
+            if stored is None or stored["status"] == "open" or not message.is_known:
+                continue  # LIVE reports an ask that is open
             if deciding:
                 yield f"SHOWN: {key} has ended, and its message still has {deciding[0].verb}"
             if stored["erased_at"] is not None:

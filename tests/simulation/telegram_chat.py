@@ -181,7 +181,7 @@ class TelegramChat(Chat):
     """See `tests.simulation.chat.Chat`.
 
     A bot cannot look for its messages, so a post whose result it does not know may be there twice. People see both;
-    the later one is judged.
+    the later one is judged, but not for what it shows while no answer and no click has told the bot of it.
 
     Args:
         by_http: whether Telegram posts updates to the service; otherwise the service polls.
@@ -239,7 +239,10 @@ class TelegramChat(Chat):
         return next((each.ask_id for each in named if each is not None), None)
 
     def messages(self) -> Sequence[ShownMessage]:
-        return [*{each.ask_id: each for each in self.shown()}.values()]
+        latest = {each.ask_id: each for each in self.shown()}
+        for each in latest.values():
+            each.is_known = int(each.id) not in self._telegram.unanswered
+        return [*latest.values()]
 
     def count_helpers(self) -> int:
         """Return the number of messages that are no asks, such as requests to type."""

@@ -40,7 +40,8 @@ class Watch:
         self._miss_deleted(now, {each.ask_id for each in messages})
         for message in messages:
             ask_id, shown = message.ask_id, [each.revision for each in message.deciding]
-            if not shown or (ask_id not in evidence.ended and max(shown) >= known.get(ask_id, 0)):
+            is_latest = max(shown, default=0) >= known.get(ask_id, 0)
+            if not (shown and message.is_known) or (ask_id not in evidence.ended and is_latest):
                 self._outdated_since.pop(message.id, None)
                 continue
             since = self._outdated_since.setdefault(message.id, now)

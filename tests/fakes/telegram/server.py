@@ -81,6 +81,8 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.drop_next: frozenset[str] = frozenset()
         """The methods of which the next call is not carried out yet: `carry_out_dropped`."""
         self._dropped: tuple[str, dict[str, Any]] | None = None
+        self.unanswered: set[int] = set()
+        """The messages of whose posts the bot had no answer, as far as it has not edited them since."""
         self._late: set[asyncio.Task[None]] = set()
         self.url = ""
         self._offset = 0.0
@@ -234,6 +236,7 @@ class FakeTelegram(UpdateDelivery, Faults):
                 return web.Response()
             self.check_rate(method, body)
             result = await self._methods[method](body)
+            self._note_answered(method, body, result, planned)
             if planned is not None:
                 await self._spoil_answer(planned, request)
         except RefusedError as error:
@@ -264,6 +267,15 @@ class FakeTelegram(UpdateDelivery, Faults):
             raise RefusedError(404, "Not Found")
         check_parameters(method, without_attached(body))
         self.check_fault(method, body)
+
+    def _note_answered(
+        self, method: str, body: dict[str, Any], result: object, planned: Planned | None
+    ) -> None:
+        if method.startswith("edit"):
+            self.unanswered.discard(int(body.get("message_id", 0)))
+        elif planned is not None and planned.cut and method in {"sendMessage", "sendRichMessage"}:
+            assert isinstance(result, dict)
+            self.unanswered.add(result["message_id"])
 
     async def _spoil_answer(self, planned: Planned, request: web.Request) -> None:
         await self.changed()
