@@ -55,6 +55,9 @@ def check_not_too_early(
         since: since when the question is visible, if that is known but not stored.
     """
     since = since if ask.opening.shown is None else ask.opening.shown
+    if ask.revision == 1 and (first := ask.placement.seen_since) is not None:
+        # Its message has shown no other question, although an edit may have shown this one again since.
+        since = first if since is None else min(since, first)
     summary = labels.confirm_title if ask.confirming else labels.review_title
     question = (ask.question.text if ask.question else summary)[:_QUESTION_CHARS]
     if since is None and ask.placement.shown_revision < ask.revision:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +15,6 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import MessageSync
 from answerback_chat import catch_up
-from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.delays import Delays
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
@@ -281,9 +279,7 @@ async def test_all_missed_messages_are_read_however_many_they_are(
         await wait_for_mark(town.ann, said)
 
 
-async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(
-    town: Town, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(town: Town) -> None:
     town.discord.faults.drop("POST /channels/*/messages", after=True)
     town.discord.faults.server_error("GET /channels/*/messages", times=100)
     async with town.up() as up:
@@ -292,16 +288,11 @@ async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(
     town.discord.faults.clear()
     [live] = town.channel.messages.values()
     said = town.ann.replies(live, "already")
-    show, is_caught_up = ChatSurface.show, asyncio.Event()
-
-    async def show_then(surface: ChatSurface, *given: Any) -> Any:
-        await is_caught_up.wait()
-        return await show(surface, *given)
-
-    monkeypatch.setattr(ChatSurface, "show", show_then)
     async with town.up() as up:
-        await wait_until_caught_up(up)  # nobody has looked for the message yet
-        is_caught_up.set()
+        await wait_until_caught_up(up)
+        stored = await up.store.asks.get(ask.id)
+        assert stored is not None
+        up.message_sync.request_sync(stored)
         await wait_for_mark(town.ann, said)
         assert values(await up.shown(ask)) == ["already"]
 

@@ -276,6 +276,23 @@ def test_typed_text_counts_once_its_question_was_visible(
 
 
 POSTED = with_values(single("text"), message={"id": "1"}, seen_since=10.0, shown_revision=1)
+
+
+@pytest.mark.rule("TYPED-6", "TYPED-8")
+@pytest.mark.parametrize("since", [None, 20.0])
+@pytest.mark.parametrize("shown", [None, 20.0])
+@pytest.mark.parametrize("shown_revision", [0, 1])
+def test_the_first_question_counts_from_its_post_on_although_it_was_edited_since(
+    since: float | None, shown: float | None, shown_revision: int
+) -> None:
+    place = replace(POSTED.placement, shown_revision=shown_revision)
+    ask = replace(POSTED, placement=place, opening=QuestionOpening(shown=shown))
+    assert check_not_too_early(ask, 10.1, LABELS, since=since) is None
+    early = check_not_too_early(ask, 10.0, LABELS, since=since)
+    assert early is not None
+    assert early.sentence.startswith("You wrote that before")
+
+
 ENDED = end_ask(POSTED, Status.WITHDRAWN, at=1_000.0, reason=Reason.WITHDRAWN).ask
 
 
