@@ -68,7 +68,9 @@ class ListsContract:
         deleted = replace(posted, placement=replace(posted.placement, shown_revision=0))
         await store.asks.change("ask_1", answer_decision())
         # The response to the click has shown that; then the post of the new message begins.
-        await store.asks.save_shown("ask_1", Shown(2, {"ts": "1.0"}, Thread(channel="C1", id="1.0")))
+        await store.asks.save_shown(
+            "ask_1", Shown(2, {"ts": "1.0"}, Thread(channel="C1", id="1.0"))
+        )
         pending = Shown(0, {"after": "1.0"}, Thread(channel="C1"))
         await store.asks.save_shown("ask_1", pending, deleted)
         stored = await store.asks.get("ask_1")

@@ -99,8 +99,12 @@ async def test_an_outcome_reported_by_a_call_is_not_reported_again(api: Served, 
         async with api.http.get(path if how == "read" else f"{path}/events") as response:
             await response.read()
     assert await ids(api) == []
-    shown = (await api.get(path))[1]
-    assert (shown["collected_at"] is None) is (shown["status"] == "withdrawn")
+
+    async def is_noted() -> bool:  # after the response, which no caller waits for
+        shown = (await api.get(path, **api.person))[1]
+        return (shown["collected_at"] is None) is (shown["status"] == "withdrawn")
+
+    await until(is_noted)
 
 
 @pytest.mark.rule("LATE-11")
