@@ -6,12 +6,13 @@ A picture never holds up a prompt: after a post with pictures that failed, the n
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
+from answerback.core.files import AttachedFile
 from answerback.ports.files import FileReader, read_whole
 from answerback_discord.api_client import Upload
 
@@ -47,7 +48,7 @@ class Pictures:
             return {}
         if is_posted(ask.placement.message):
             return shown(ask)
-        return {} if ask.id in self._failed else _named(ask)
+        return {} if ask.id in self._failed else name_attachments(ask.request.files)
 
     def note_failure(self, ask: Ask) -> None:
         """Note that a post with pictures failed."""
@@ -73,11 +74,18 @@ def shown(ask: Ask) -> Named:
     if not ask.request.files:
         return {}
     ids = (ask.placement.message or {}).get(STORED)
-    return _named(ask, ids if isinstance(ids, list) else ())
+    return name_attachments(ask.request.files, ids if isinstance(ids, list) else ())
 
 
-def _named(ask: Ask, among: Collection[JsonValue] | None = None) -> Named:
-    pictures = ((n, each) for n, each in enumerate(ask.request.files) if each.is_picture)
+def name_attachments(
+    files: Iterable[AttachedFile], among: Collection[JsonValue] | None = None
+) -> Named:
+    """Name the pictures of an ask as attachments.
+
+    Args:
+        among: the ids of those that are attached; None: all are.
+    """
+    pictures = ((n, each) for n, each in enumerate(files) if each.is_picture)
     return {
         each.id: f"picture{n}.{_ENDINGS[each.media_type]}"
         for n, each in pictures

@@ -178,9 +178,10 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     def preview(self, ask: Ask, labels: Labels) -> Preview:
         from markupsafe import Markup
 
+        from answerback.presentation.message_preview import picture_address
         from answerback_web import render, responses
 
-        page = render.ask_page(ask, labels)
+        page = render.ask_page(ask, labels, address=picture_address)
         document = responses.render_standalone(
             labels, page=page, answering=True, identified=False, key_error=None, share=None
         )

@@ -42,7 +42,7 @@ def command(
     Exits with 2 if the form is invalid.
     """
     from answerback.cli.form_problems import format_problems
-    from answerback.cli.previews import prompt_states, write_page
+    from answerback.cli.previews import preview_form, write_page
     from answerback.core.errors import InvalidCallError
     from answerback.runtime.config_file import load_settings
     from answerback.service.submission_request import read_submission
@@ -51,22 +51,22 @@ def command(
     labels = load_settings().labels
     plugin = None if surface == _TERMINAL else _preview_plugin(surface)
     try:
-        shown = list(prompt_states(read_submission(read_call(form))))
+        previewed = preview_form(read_submission(read_call(form)))
     except InvalidCallError as error:
         for line in format_problems(error.problems):
             warn(line)
         sys.exit(EXIT_USAGE)
     if html is not None or open_page:
-        write_page(form, shown, labels, html, open_page=open_page)
+        write_page(form, previewed, labels, html, open_page=open_page)
     elif plugin is None:
         from answerback.cli.terminal.prompt import TerminalPrompter
         from answerback.service.ask_wire import ask_json
 
         prompting = TerminalPrompter(labels)
-        for ask in shown:
+        for ask in previewed.asks:
             prompting.show(ask_json(ask))
     else:
-        previews = [plugin.preview(ask, labels) for ask in shown]
+        previews = [plugin.preview(ask, labels) for ask in previewed.asks]
         print_json([each.payload for each in previews if each is not None])
 
 

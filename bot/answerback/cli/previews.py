@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -29,6 +31,8 @@ from answerback_base.sanitize import as_json, one_line
 from answerback_base.strict_json import json_equal
 
 _TEMPLATE: Final = Path(__file__).with_name("preview.html")
+_PICTURE: Final = re.compile(r"""(?<=src=)("|&#34;)cid:(file_[0-9a-f]+)""")
+"""The address of a picture, which a document within an attribute has escaped; see `picture_address`."""
 
 
 class SurfacePreview(NamedTuple):
@@ -47,10 +51,19 @@ class PromptPreview(NamedTuple):
     looks: tuple[SurfacePreview, ...]
 
 
-def prompt_states(submission: Submission) -> Iterator[Ask]:
-    """The ask at each of its prompts, including conditional ones, and at its review.
+class FormPreview(NamedTuple):
+    """A form as it would be asked."""
 
-    Files that the submission names by their ids are left out: only a service has those.
+    asks: tuple[Ask, ...]
+    """The ask at each of its prompts, including conditional ones, and at its review."""
+    pictures: Mapping[str, str]
+    """The data URIs of its pictures, by the ids of the files."""
+
+
+def preview_form(submission: Submission) -> FormPreview:
+    """Return what a submission would ask.
+
+    Files that it names by their ids are left out: only a service has those.
 
     Raises:
         InvalidCallError: with what is wrong.
@@ -81,6 +94,20 @@ def prompt_states(submission: Submission) -> Iterator[Ask]:
         walk=start(form),
         schedule=Schedule(expires_at=None if seconds is None else time.time() + seconds),
     )
+    return FormPreview(tuple(_prompt_states(ask)), _data_uris(attached))
+
+
+def _data_uris(attached: Attachments) -> dict[str, str]:
+    """Return the pictures among files as data URIs, whose type is that of the bytes."""
+    return {
+        each.id: f"data:{each.media_type};base64,{base64.b64encode(attached.inline[each.id]).decode()}"
+        for each in attached.files
+        if each.is_picture
+    }
+
+
+def _prompt_states(ask: Ask) -> Iterator[Ask]:
+    form = ask.form
     for at, question in enumerate(form.questions):
         given = _sample_answers(form.questions[:at], question.when)
         yield replace(ask, walk=replace(ask.walk, at=at, answers=given))
@@ -122,11 +149,12 @@ def _sample_answer(question: Question) -> JsonValue:
 
 
 def write_page(
-    form: str, shown: list[Ask], labels: Labels, path: Path | None, *, open_page: bool
+    form: str, previewed: FormPreview, labels: Labels, path: Path | None, *, open_page: bool
 ) -> None:
     """Write a page with the form on every surface; without a path, to a temporary file."""
     page = jinja2.Environment(autoescape=True).from_string(_TEMPLATE.read_text("utf-8"))
-    text = page.render(title=Path(form).name, steps=[_preview_prompt(ask, labels) for ask in shown])
+    steps = [_preview_prompt(ask, labels, previewed.pictures) for ask in previewed.asks]
+    text = page.render(title=Path(form).name, steps=steps)
     if path is None:
         with tempfile.NamedTemporaryFile("wb", suffix=".html", delete=False) as file:
             path = Path(file.name)
@@ -139,14 +167,13 @@ def write_page(
         warn("No browser was found to open it with.")
 
 
-def _preview_prompt(ask: Ask, labels: Labels) -> PromptPreview:
+def _preview_prompt(ask: Ask, labels: Labels, pictures: Mapping[str, str]) -> PromptPreview:
     prompt = view_of(ask, labels).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
     looks = []
     for plugin in installed_plugins():
         if (preview := plugin.preview(ask, labels)) is not None:
             source = preview.payload if preview.source is None else preview.source
-            looks.append(
-                SurfacePreview(plugin.title, Markup(preview.html), as_json(source), preview.hint)
-            )
+            html = _PICTURE.sub(lambda found: found[1] + pictures[found[2]], preview.html)
+            looks.append(SurfacePreview(plugin.title, Markup(html), as_json(source), preview.hint))
     return PromptPreview(title=one_line(title), looks=tuple(looks))

@@ -168,7 +168,8 @@ class Preview:
     payload: JsonValue
     """The payload that is sent."""
     html: str
-    """An HTML rendering of it, with all text escaped."""
+    """An HTML rendering of it, with all text escaped. A picture of the ask has the address ``cid:`` and the file's id;
+    its bytes are written there."""
     source: JsonValue = None
     """The JSON to show next to the rendering; None: the payload."""
     hint: str = ""

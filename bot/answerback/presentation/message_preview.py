@@ -7,14 +7,15 @@ text is escaped here; what an agent sent never becomes markup of the page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from html import unescape
-from typing import Final
+from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
+from answerback.core.files import AttachedFile, numbered_pictures
 from answerback.core.form import Option, Question
 from answerback.core.labels import Labels
 from answerback.core.markdown import Span, Spans, append_link_addresses
@@ -52,24 +53,75 @@ from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback_base.sanitize import one_line, visible
 
 _TAG: Final = re.compile(r"<[^<>]*>")
-_ABOVE: Final = (Heading, SoFar, QuestionText, Summary, Ending)
+_FIGURE: Final = Markup(
+    '<figure><img src="{address}" alt="{label}" width="{width}" height="{height}">'
+    "<figcaption>{number}{label}</figcaption></figure>"
+)
+_ABOVE: Final = Heading | SoFar | QuestionText | Summary | Ending
 """The parts that stand above what the question is about."""
 _MENU_FROM: Final = 11
 """The number of options from which they are a menu."""
 
 
-def preview_html(view: View, labels: Labels, style: MessageStyle, limits: OptionLimits) -> Markup:
+class PictureLayout(NamedTuple):
+    """The way in which a chat shows the pictures of an ask."""
+
+    shows: Callable[[AttachedFile], bool]
+    """Returns True for a file that is shown. The message names all others."""
+    is_above: bool = False
+    """True if they stand above the message, in messages of their own."""
+    is_side_by_side: bool = True
+
+
+def picture_address(file: AttachedFile) -> str:
+    """Return the address of a picture in the HTML of a preview. `answerback preview` writes its bytes there.
+
+    It is a content id, as in e-mail: https://www.rfc-editor.org/rfc/rfc2392.
+    """
+    return f"cid:{file.id}"
+
+
+def preview_html(
+    view: View, labels: Labels, style: MessageStyle, limits: OptionLimits, layout: PictureLayout
+) -> Markup:
     """Return a message as HTML.
 
     Args:
         style: the chat's, for how much of each text it shows.
         limits: what the chat's controls hold.
+        layout: where the chat shows pictures.
     """
-    plan = plan_message(view, labels, _as_html(style))
+    drawn = _pictures(view, layout)
+    named = tuple(each for each in view.files if not layout.shows(each))
+    plan = plan_message(view._replace(files=named), labels, _as_html(style))
     parts = sorted(plan.parts, key=lambda part: not isinstance(part, _ABOVE))
     shown = [_part(part, labels, limits) for part in parts]
+    if not layout.is_above:
+        asked = sum(isinstance(part, _ABOVE | Context) for part in parts)
+        shown.insert(asked, drawn)
     shown += [_row(plan.walk), _row(plan.more)]
-    return Markup('<div class="container">{}</div>').format(Markup("").join(shown))
+    message = Markup('<div class="container">{}</div>').format(Markup("").join(shown))
+    return drawn + message if layout.is_above else message
+
+
+def _pictures(view: View, layout: PictureLayout) -> Markup:
+    """Return the pictures that a chat shows, each with its number, if there are several, and its text."""
+    numbers = numbered_pictures(view.files)
+    figures = Markup("").join(
+        _FIGURE.format(
+            address=picture_address(each),
+            label=each.label,
+            number=f"{numbers[each.id]}. " if len(numbers) > 1 else "",
+            width=each.width,
+            height=each.height,
+        )
+        for each in view.files
+        if layout.shows(each)
+    )
+    side = " beside" if layout.is_side_by_side else ""
+    return (
+        Markup('<div class="pictures{}">{}</div>').format(side, figures) if figures else Markup("")
+    )
 
 
 def _part(part: Part, labels: Labels, limits: OptionLimits) -> Markup:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import re
@@ -23,7 +24,7 @@ from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
 from answerback_agents.cli import main
 from answerback_testing.example_asks import new_ask
-from tests.unit.picture_samples import PNG
+from tests.unit.picture_samples import PNG, png, png_header, webp
 
 QUESTIONS: list[dict[str, Any]] = [
     {
@@ -241,21 +242,112 @@ def test_later_questions_have_back_as_people_see_them(tmp_path: Path) -> None:
     assert "*No*" in steps[2] or "No" in steps[2]
 
 
-@pytest.mark.rule("FILE-20")
-def test_pictures_that_stand_in_a_submission_are_shown_as_the_surfaces_show_them(
+PLOT = {"name": "plot.png", "data": base64.b64encode(PNG).decode(), "alt": "Latency"}
+ON_A_PLOT = {
+    "id": "q",
+    "text": "Roll back?",
+    "answer_type": "boolean",
+    "context": "Slower:\n\n![Latency](file:plot.png)",
+}
+
+
+def looks(
+    tmp_path: Path, question: dict[str, Any], *files: dict[str, str], tool: str = "ask_user"
+) -> dict[str, str]:
+    """Return the HTML of what each surface shows of a question with these files, by the surfaces' titles."""
+    form, page = tmp_path / "form.json", tmp_path / "page.html"
+    call = {"name": tool, "arguments": {"questions": [question]}, "files": files}
+    form.write_text(json.dumps(call))
+    assert run(str(form), "--html", str(page))[0] == 0
+    text = re.sub(r"<details>.*?</details>", "", page.read_text("utf-8"), flags=re.DOTALL)
+    found = re.findall(r'<figcaption>(.*?)</figcaption>\s*<div class="message">', text)
+    shown = re.split(r'<figcaption>.*?</figcaption>\s*<div class="message">', text)[1:]
+    return {title: html.unescape(look) for title, look in zip(found, shown, strict=True)}
+
+
+def drawn(look: str) -> list[tuple[str, bytes, str]]:
+    """Return the pictures in HTML: their types, bytes and alternative texts."""
+    found = re.findall(r'<img src="data:([a-z/]+);base64,([^"]*)" alt="([^"]*)"', look)
+    return [(kind, base64.b64decode(data), alt) for kind, data, alt in found]
+
+
+@pytest.mark.rule("CLI-33")
+def test_pictures_that_stand_in_a_submission_are_drawn_where_each_surface_shows_them(
     tmp_path: Path,
 ) -> None:
-    picture = {"name": "plot.png", "data": base64.b64encode(PNG).decode(), "alt": "Latency"}
-    question = {"id": "q", "text": "Roll back?", "answer_type": "boolean"}
-    question["context"] = "Slower:\n\n![Latency](file:plot.png)"
-    form, page = tmp_path / "form.json", tmp_path / "page.html"
-    call = {"name": "ask_user", "arguments": {"questions": [question]}}
-    form.write_text(json.dumps({**call, "files": [picture]}))
-    assert run(str(form), "--html", str(page))[0] == 0
-    shown = re.sub(r"<pre.*?</pre>", "", page.read_text("utf-8"), flags=re.DOTALL)
-    assert "![Latency]" not in shown
-    assert shown.count("Latency") >= 4, "on the page, in Slack, Discord and Telegram"
-    form.write_text(json.dumps({**call, "files": [{**picture, "data": "no base64"}]}))
+    shown = looks(tmp_path, ON_A_PLOT, PLOT)
+    assert list(shown) == ["Web page", "Slack", "Discord", "Telegram"]
+    for title, look in shown.items():
+        assert drawn(look) == [("image/png", PNG, "Latency")], title
+        assert look.index("<img") < look.index("Yes</button>"), title
+        assert "![Latency]" not in look
+        assert "Sent with it" not in look, "what is drawn is not named as well"
+        assert not re.search(r'src="(?!data:)', look), title
+
+
+@pytest.mark.rule("CLI-33")
+def test_two_layouts_to_choose_from_are_drawn_with_their_numbers(tmp_path: Path) -> None:
+    wide = {"name": "wide.png", "data": base64.b64encode(png(2, 1)).decode()}
+    options = [
+        {"label": each, "description": "", "preview": f"![{each}](file:{each}.png)"}
+        for each in ("plot", "wide")
+    ]
+    question = {"question": "Which?", "header": "Layout", "options": options, "multiSelect": False}
+    shown = looks(tmp_path, question, PLOT, wide, tool="AskUserQuestion")
+    for title, look in shown.items():
+        assert [data for _, data, _ in drawn(look)] == [PNG, png(2, 1)], title
+        if title != "Web page":
+            assert re.findall(r"<figcaption>(.*?)</figcaption>", look) == [
+                "1. Latency",
+                "2. wide.png",
+            ]
+            assert ('class="pictures beside"' in look) == (title != "Slack"), title
+
+
+@pytest.mark.rule("CLI-33")
+def test_what_a_surface_does_not_show_is_named_and_not_drawn(tmp_path: Path) -> None:
+    page = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+    fake = {"name": "fake.png", "data": base64.b64encode(page).decode()}
+    moving = {"name": "moving.webp", "data": base64.b64encode(webp()).decode()}
+    shown = looks(tmp_path, {"id": "q", "text": "So?", "answer_type": "boolean"}, fake, moving)
+    for title, look in shown.items():
+        kinds = [kind for kind, _, _ in drawn(look)]
+        assert kinds == ([] if title == "Slack" else ["image/webp"]), title
+        assert "fake.png" in look, title
+        assert "moving.webp" in look, title
+        assert "onload" not in look, title
+        assert base64.b64encode(page).decode() not in look, title
+
+
+@pytest.mark.rule("CLI-33")
+def test_the_json_beside_a_picture_has_no_bytes_of_it(tmp_path: Path) -> None:
+    looks(tmp_path, ON_A_PLOT, PLOT)
+    text = (tmp_path / "page.html").read_text("utf-8")
+    sources = re.findall(r"<pre>(.*?)</pre></details>", text, flags=re.DOTALL)
+    assert len(sources) == 4
+    assert not any(PLOT["data"] in each for each in sources)
+    assert "Pictures have no ids before they are uploaded" in text, "so Slack's JSON lacks them"
+    code, printed = run(str(tmp_path / "form.json"), "--surface", "discord")
+    assert code == 0
+    assert "attachment://picture0.png" in printed
+
+
+@pytest.mark.rule("CLI-33")
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        ({"data": "no base64"}, "plot.png is not valid base64"),
+        ({"data": base64.b64encode(png_header(10_000, 10_000)).decode()}, "at most 50,000,000"),
+        ({"data": base64.b64encode(bytes(128 * 1024 + 1)).decode()}, "at most 128 KiB"),
+    ],
+    ids=["base64", "pixels", "size"],
+)
+def test_a_file_that_the_service_would_refuse_is_refused(
+    tmp_path: Path, file: dict[str, str], problem: str
+) -> None:
+    form = tmp_path / "form.json"
+    call = {"name": "ask_user", "arguments": {"questions": [ON_A_PLOT]}}
+    form.write_text(json.dumps({**call, "files": [{**PLOT, **file}]}))
     done = CliRunner().invoke(main.app, ["preview", str(form)])
     assert done.exit_code == 2
-    assert "plot.png is not valid base64" in done.stderr
+    assert problem in done.stderr
