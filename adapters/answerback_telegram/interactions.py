@@ -135,10 +135,10 @@ class ClickHandler:
         """Mark what was typed, and remove the message that asked for it."""
         if acted.repeated:
             return ClickResponse()
-        after: list[Effect] = []
+        # First: a mark says that what is typed next is no reply to that request any more.
+        after: list[Effect] = [lambda: self.entries.forget(used)]
         if (typed := used.typed) is not None:
             after.append(lambda: self.helpers.mark(typed, TAKEN))
-        after.append(lambda: self.entries.forget(used))
         if used.is_helper:
             after.append(lambda: self.helpers.delete(used.message))
         if used.has_files and not used.files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,25 @@ async def test_a_text_below_a_newer_ask_than_the_request_is_for_neither_until_it
         at.telegram.pass_time()
         said = await at.telegram.person_sends(at.ann, chat, "because")
         await at.telegram.until(lambda: said.reactions)
+        assert (await at.shown(newer)).walk.answers[0].value == "because"
+
+
+@pytest.mark.rule("TELEGRAM-14")
+async def test_a_text_answers_again_before_the_reply_to_a_request_is_marked(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat = await own_chat(at, [GO])
+        await press(at, at.ann, live(chat, ask), LABELS.reply)
+        request = await helper(at, chat, live(chat, ask))
+        newer, _ = await own_chat(at, [WHY])
+        marked = at.telegram.held["setMessageReaction"] = asyncio.Event()
+        await at.telegram.person_sends(at.ann, chat, "not now", request.id)
+        await at.telegram.until(lambda: "setMessageReaction" in at.telegram.arrived)
+        at.telegram.pass_time()
+        said = await at.telegram.person_sends(at.ann, chat, "because")
+        await at.telegram.until(lambda: at.telegram.arrived.count("setMessageReaction") == 2)
+        marked.set()
+        await at.telegram.until(lambda: said.reactions)
+        assert (said.reactions, (await at.shown(ask)).walk.reply) == (["👍"], "not now")
         assert (await at.shown(newer)).walk.answers[0].value == "because"
 
 
