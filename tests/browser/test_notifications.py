@@ -72,7 +72,7 @@ async def test_a_question_that_waits_is_announced_by_its_agent_alone_and_taken_b
         ask = await web_site.ask(
             {**TEXT, "text": "A secret?"}, agent="ann", origin={"project": "app"}
         )
-        await expect(page.get_by_text("A secret?")).to_be_visible(timeout=15_000)
+        await expect(page.get_by_text("A secret?")).to_be_visible()
         assert await page.evaluate("shown.length") == 0
         await page.clock.fast_forward(10_000)
         desktop = page.locator("html")
@@ -80,7 +80,7 @@ async def test_a_question_that_waits_is_announced_by_its_agent_alone_and_taken_b
         said = await page.evaluate("shown.map((each) => [each.title, each.body])")
         assert said == [["Answerback", "A question from ann is waiting."]]
         await web_site.act(ask, Answer(value="x"))
-        await expect(desktop).to_have_attribute("data-shown", "closed", timeout=15_000)
+        await expect(desktop).to_have_attribute("data-shown", "closed")
 
 
 @pytest.mark.rule("CONFIRM-7")
@@ -91,7 +91,7 @@ async def test_what_was_in_sight_is_announced_once_it_waits_for_a_confirmation(
     async with inbox(browser, web_site, presses=1) as page:
         await expect(page.get_by_text("Seen before")).to_be_visible()
         await web_site.act(ask, Answer(value="x"))
-        await expect(page.get_by_text("Confirm this?")).to_be_visible(timeout=15_000)
+        await expect(page.get_by_text("Confirm this?")).to_be_visible()
         await page.clock.fast_forward(10_000)
         await expect(page.locator("html")).to_have_attribute("data-shown", "1")
 
@@ -99,9 +99,9 @@ async def test_what_was_in_sight_is_announced_once_it_waits_for_a_confirmation(
 async def test_what_is_answered_at_once_is_not_announced(browser: Browser, web_site: Site) -> None:
     async with inbox(browser, web_site, presses=1) as page:
         ask = await web_site.ask({**TEXT, "text": "At once?"})
-        await expect(page.get_by_text("At once?")).to_be_visible(timeout=15_000)
+        await expect(page.get_by_text("At once?")).to_be_visible()
         await web_site.act(ask, Answer(value="x"))
-        await expect(page.get_by_text("At once?")).to_have_count(0, timeout=15_000)
+        await expect(page.get_by_text("At once?")).to_have_count(0)
         await page.clock.fast_forward(10_000)
         assert await page.evaluate("shown.length") == 0
 
@@ -128,6 +128,6 @@ async def test_nothing_is_announced_unless_the_button_is_pressed(
         await web_site.ask({**TEXT, "text": "In the background"})
         await page.clock.fast_forward(10_000)
         await page.evaluate(VISIBILITY, False)
-        await expect(page.get_by_text("In the background")).to_be_visible(timeout=15_000)
+        await expect(page.get_by_text("In the background")).to_be_visible()
         await page.clock.fast_forward(10_000)
         assert await page.evaluate("shown.length") == 0

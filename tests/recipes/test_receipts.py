@@ -107,7 +107,7 @@ def test_a_whole_receipt_passes_and_every_change_is_found(
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=250,
         )
         assert done.returncode in {0, 1}, (command, done.stderr)
         return done.returncode

@@ -12,7 +12,7 @@ from typing import Any, Final
 import aiohttp
 from telegram import Update
 
-WAIT: Final = 10.0
+WAIT: Final = 60.0
 
 
 class UpdateDelivery:

@@ -157,7 +157,7 @@ class Outbox:
     async def draining(
         self,
         *,
-        timeout: float = 5.0,
+        timeout: float = WAIT,
         claim: Claim = SOLE_CLAIM,
         **more: Any,
     ) -> AsyncIterator[OutboxDispatcher]:

@@ -111,7 +111,7 @@ async def test_a_session_that_cannot_be_resumed_is_replaced_by_a_new_one(up: Rig
     ask = await up.shown(await up.submit(TWO))
     up.discord.gateway.refuse_resume = True
     await up.discord.gateway.disconnect(4000)
-    await up.ann.until(lambda: len(up.discord.gateway.identifies) == 2, timeout=15)
+    await up.ann.until(lambda: len(up.discord.gateway.identifies) == 2)
     await up.discord.gateway.connected()
     assert (await up.ann.click("Yes")).answered
     assert (await up.shown(ask)).revision == ask.revision + 1
@@ -158,7 +158,7 @@ async def test_a_running_gateway_that_refuses_the_app_is_reported_at_once(
     up.discord.gateway.closing = code
     up.discord.gateway.forget_sessions()
     await up.discord.gateway.disconnect()
-    await up.ann.until(lambda: len(up.discord.gateway.closed_with) == tries, timeout=20)
+    await up.ann.until(lambda: len(up.discord.gateway.closed_with) == tries)
     async with asyncio.timeout(WAIT):
         while up.surface.unready_reason() is None:  # noqa: ASYNC110 nothing signals it
             await asyncio.sleep(0.02)
@@ -228,7 +228,7 @@ async def test_every_shard_resumes_its_own_session(tmp_path: Path) -> None:
         ask = await up.shown(await up.submit(TEXT))
         await up.discord.gateway.disconnect(4000)
         await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "into the gap"))
-        await up.ann.until(lambda: up.discord.gateway.resumes == 2, timeout=20)
+        await up.ann.until(lambda: up.discord.gateway.resumes == 2)
         assert up.surface.unready_reason() is None
         assert len(up.discord.gateway.identifies) == 2
 
@@ -260,7 +260,7 @@ async def test_an_unexpected_connection_failure_is_logged_and_the_connection_res
         no_data: Any = None
         up.discord.gateway.dispatch("RESUMED", no_data, 0, up.guild.id)
         identifies = up.discord.gateway.identifies
-        await up.ann.until(lambda: len(identifies) == 2 * shards, timeout=20)
+        await up.ann.until(lambda: len(identifies) == 2 * shards)
         await up.discord.gateway.connected(shards)
         assert (await up.ann.click("Yes")).answered
         assert (await up.shown(ask)).revision == ask.revision + 1

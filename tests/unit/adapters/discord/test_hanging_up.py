@@ -19,6 +19,7 @@ from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime.sockets import bind_socket, serve_app, socket_url
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord.http_endpoint import PATH
+from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 ONE = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
@@ -49,7 +50,7 @@ def signed(up: Rig, ask: Ask) -> bytes:
 async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with rig(tmp_path, "http", gateway=False) as up, asyncio.timeout(20):
+    async with rig(tmp_path, "http", gateway=False) as up, asyncio.timeout(WAIT):
         came, cut, acting = asyncio.Event(), asyncio.Event(), up.service.apply
 
         async def apply(intent: Intent, actor: Actor, *, fence: Fence | None) -> Acted | Rejected:

@@ -21,6 +21,7 @@ from tests import matrix
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.world import Message
 from tests.fakes.long_timeouts import PATIENT
+from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import MODES, Rig, rig
 from tests.unit.picture_samples import HUGE, PNG, jpeg
 
@@ -80,7 +81,7 @@ async def submit_modal(up: Rig, text: str, files: Sequence[tuple[str, bytes]]) -
 
 
 async def until_answered(up: Rig, ask: Ask) -> Ask:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).revision == ask.revision:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     return stored
@@ -125,7 +126,7 @@ async def test_a_modal_with_files_is_acknowledged_before_they_are_read(up: Rig) 
     assert answers(await until_answered(up, ask)) == ["as drawn"]
     assert await sent_files(up, ask) == {"plan.png": PNG, "times.csv": b"a,b"}
     assert up.ann.notes() == []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT):
         while await up.service.draft("discord:files") is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

@@ -45,7 +45,7 @@ async def test_stopping_does_not_wait_for_an_unreachable_discord(
     monkeypatch.setattr(chat_surface, "STOP_TIMEOUT", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT):
             up = run_surface(discord, tmp_path / "a.db", "http", delays=delays, gateway=False)
             async with up:
                 pass

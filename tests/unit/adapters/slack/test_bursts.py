@@ -65,7 +65,7 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
     )  # what a busy machine adds is less than that
     up.slack.buckets = Buckets(posts=2)
     asks = [await _submitted(up) for _ in range(24)]
-    await up.slack.until(lambda: len(_shown(up)) == 24, timeout=30)
+    await up.slack.until(lambda: len(_shown(up)) == 24)
     assert _shown(up) == [ask.id for ask in asks]
     posts = [call for call in up.slack.calls if call.method == "chat.postMessage"]
     assert up.slack.count("conversations.history") == 0

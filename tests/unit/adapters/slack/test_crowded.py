@@ -23,7 +23,7 @@ async def test_one_connection_too_many_is_logged_and_makes_the_process_unready_u
         for _ in range(10):
             url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
             others.append(await session.ws_connect(url))
-        async with run_app(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
+        async with run_app(slack, tmp_path / "db", "socket") as app, asyncio.timeout(WAIT):
             while "Run fewer replicas" not in (app.surface.unready_reason() or ""):  # noqa: ASYNC110 as below
                 await asyncio.sleep(0.05)
             assert f"Socket Mode: {connection.TOO_MANY_CONNECTIONS}" in caplog.text

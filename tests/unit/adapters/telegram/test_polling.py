@@ -168,7 +168,7 @@ async def test_what_is_not_handled_when_polling_stops_is_sent_again(
     async with FakeTelegram() as telegram, polling(telegram) as (handler, poller):
         handler.hold = asyncio.Event()
         number = await telegram.send_update({"message": {}}, odd=True)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT):
             await handler.called.wait()
         await poller.stop()
         assert not telegram.is_handled(number)

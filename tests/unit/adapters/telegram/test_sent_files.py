@@ -28,6 +28,7 @@ from answerback_telegram.parse import TypedMessage
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message
+from tests.service_support import WAIT
 from tests.unit.adapters.telegram.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.telegram.test_entries import SIZES, WHY, helper, own_chat
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
@@ -78,7 +79,7 @@ def pending(at: Rig) -> PendingDeliveries:
 
 async def until_handled(at: Rig, surface: str = "telegram") -> None:
     """Wait until nothing is left of what was stored."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT):
         while await at.service.draft(f"{surface}:files") is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -177,7 +178,7 @@ async def test_a_part_that_is_stored_while_its_album_is_taken_for_whole_is_said(
 
         async def change_once_the_first_is_handled(*change: Any) -> Any:
             monkeypatch.undo()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(WAIT):
                 await handled.get()
             return await change_draft(*change)
 
@@ -243,7 +244,7 @@ async def test_an_edited_caption_mends_a_refused_message_with_its_files(tmp_path
         await is_refused(at, ask, chat, said, LABELS.text_missing)
         at.telegram.pass_time()
         await at.telegram.person_edits(said, "neither")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT):
             while not (stored := await at.shown(ask)).walk.answers:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         assert stored.walk.answers[0].other_text == "neither"

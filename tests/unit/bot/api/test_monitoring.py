@@ -88,7 +88,7 @@ def test_the_alerts_fire_when_they_should() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=250,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

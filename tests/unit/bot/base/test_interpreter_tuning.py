@@ -41,7 +41,7 @@ def test_the_threads_of_a_service_share_one_heap() -> None:
         env={"PYTHONPATH": PYTHONPATH},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=250,
         check=True,
     )
     assert done.stdout.count("<heap nr=") == 1, done.stdout

@@ -65,7 +65,7 @@ finally:
     print(json.dumps(sorted(set(sys.modules) - before)), file=sys.stderr)
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=250
     )
     modules = json.loads(done.stderr)
     ours = {name for name in modules if name.startswith("answerback")}

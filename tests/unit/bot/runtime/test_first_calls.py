@@ -23,7 +23,7 @@ def test_the_first_calls_load_nothing_once_the_service_is_prepared(
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=250,
     )
     loaded = json.loads(done.stdout)
     assert loaded == [] if prepared == "prepared" else "model AnswerBody" in loaded, done.stderr

@@ -24,6 +24,7 @@ from answerback.runtime.tracing import Tracing
 from answerback_client import AsyncClient
 from answerback_webhooks.settings import CallbackSettings
 from tests.fakes.receiver import Answer, Receiver, hanging_up, receiving, status
+from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.outbox_support import SECRET
 
@@ -279,5 +280,5 @@ async def test_a_webhook_is_sent_without_a_trace_while_its_ask_cannot_be_read() 
     delivery = Delivery("msg_1", "ask_1", "ask.answered", "http://127.0.0.1:9", None, json.dumps({}), 0.0)  # fmt: skip
     assert (await tracing.traced(Inner(), Asks()).send(delivery, 0.0)).error is None
     assert sent == ["msg_1"]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT):
         await tracing.stop()

@@ -13,6 +13,7 @@ from answerback.ports.store import Decision
 from answerback_postgres.change_batches import ChangeJob, ChangeQueue
 from answerback_postgres.connections import Database
 from answerback_storage.rows import RequestCache, Row
+from tests.service_support import WAIT
 
 
 class HeldReads(Database):
@@ -41,6 +42,6 @@ async def test_a_change_that_comes_as_all_others_end_does_not_wait_for_the_next(
         await asyncio.sleep(0)  # a batch of its own
     database.go.set()
     await asyncio.sleep(0)  # both batches have ended; the callbacks of their tasks come next
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT):
         assert await changes.submit(ChangeJob("ask_3", _no_change)) == (True, False)
     await asyncio.gather(*others)
