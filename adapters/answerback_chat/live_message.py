@@ -40,6 +40,7 @@ Save: TypeAlias = Callable[[Shown], Awaitable[None]]
 SINCE: Final = "shows_since"
 """The key, in a reference that is not stored yet, of when a message began to show it, by the platform's clock."""
 _MAX_UNSENT: Final = 1_000
+_MAX_CLOSING: Final = 1_000
 
 
 class Uneditable(Enum):
@@ -54,6 +55,21 @@ class HistoryTooLongError(PlatformUnavailableError):
     """A place has more messages than we read to find one of ours."""
 
 
+@dataclass(slots=True)
+class _Closing(Generic[Ref, Payload]):
+    """The progress of showing that an ask has ended, so that an attempt after a rate limit does not begin anew.
+
+    Else two asks with many reminders would edit their messages for ever: each edit takes what the limit leaves.
+    """
+
+    before: Ref
+    payload: Payload
+    edited: Ref
+    """Refers to the message that shows the payload now."""
+    reminders: set[str] = field(default_factory=set)
+    """The reminders that are closed."""
+
+
 @dataclass(eq=False)
 class LiveMessages(ABC, Generic[Ref, Payload]):
     """Brings a platform's messages in line with the store. A subclass adds the platform's calls.
@@ -65,6 +81,8 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     """The platform's name, for people."""
     _unsent: set[tuple[str, int]] = field(default_factory=set, init=False)
     """Reminders that were certainly not posted, so there is no need to search for them."""
+    _closing: dict[str, _Closing[Ref, Payload]] = field(default_factory=dict, init=False)
+    """By the ids of asks that have ended and whose reminders are not all closed yet."""
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         ref, current = self.parse_ref(ask.placement.message), False
@@ -93,6 +111,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             ref = await self.remove_doubles(ask, ref)
         if ask.schedule.reminders_done and not ask.open:
             await self._close_reminders(ask, ref)
+            self._closing.pop(ask.id, None)
         return self.shown(ref, ask.revision)
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -154,10 +173,23 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
 
     async def _edit_or_report_gone(self, ask: Ask, ref: Ref) -> Ref | Uneditable:
         self.raise_if_limited(ref)
-        edited = await self._send(ask, lambda payload: self.edit(ask, ref, payload))
+        edited = await self._send(ask, lambda payload: self._edit_once(ask, ref, payload))
         if isinstance(edited, Uneditable):
             extra = {"action": "message_gone", "ask_id": ask.id, "how": edited.name.lower()}
             logger.info("The live message is gone", extra=extra)
+        return edited
+
+    async def _edit_once(self, ask: Ask, ref: Ref, payload: Payload) -> Ref | Uneditable:
+        """Edit the message, unless an attempt that did not reach the last reminder has done so."""
+        closing = self._closing.get(ask.id)
+        if closing is not None and (closing.before, closing.payload) == (ref, payload):
+            return closing.edited
+        self._closing.pop(ask.id, None)
+        edited = await self.edit(ask, ref, payload)
+        if ask.schedule.reminders_done and not (ask.open or isinstance(edited, Uneditable)):
+            if len(self._closing) == _MAX_CLOSING:
+                del self._closing[next(iter(self._closing))]
+            self._closing[ask.id] = _Closing(ref, payload, edited)
         return edited
 
     async def _send(self, ask: Ask, send: Callable[[Payload], Awaitable[T]]) -> T:
@@ -179,9 +211,13 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
 
     async def _close_reminders(self, ask: Ask, ref: Ref) -> None:
         """Edit the reminders of an ask that has ended, so that they no longer ask anyone to answer."""
+        closing = self._closing.get(ask.id)
+        closed = set() if closing is None else closing.reminders
         try:
             for reminder in [each async for each, _ in self.reminders(ask, ref)]:
-                await self.close_reminder(ask, ref, reminder)
+                if reminder not in closed:
+                    await self.close_reminder(ask, ref, reminder)
+                    closed.add(reminder)
         except (
             DestinationGoneError,
             PayloadRejectedError,
