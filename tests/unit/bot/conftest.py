@@ -19,8 +19,10 @@ from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Routes
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.manual_timers import ManualTimers
+from tests.fakes.receiver import Receiver, receiving
 from tests.service_support import STORES_WEBHOOKS, FakePage, FakeSurface, ManualClock
 from tests.stores.shared_file import SharedFile, SharedStore
+from tests.unit.bot.outbox_support import Outbox, outbox
 from tests.unit.bot.receipt_support import Signed
 
 
@@ -108,3 +110,17 @@ async def open_store(tmp_path: Path) -> AsyncIterator[Callable[[], Any]]:
 @pytest.fixture
 async def signed(store: Store) -> Signed:
     return Signed(store)
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """The receiver of webhooks and notifications."""
+    async with receiving() as running:
+        yield running
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
+    """An outbox that sends webhooks."""
+    async with outbox(tmp_path) as made:
+        yield made

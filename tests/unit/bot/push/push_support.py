@@ -39,7 +39,7 @@ from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
 from tests.browser.site import KEY, OPERATOR, SECRET, listen
 from tests.fakes.push_service import PushBrowser
-from tests.fakes.receiver import WAIT, Receiver
+from tests.fakes.receiver import WAIT, Received, Receiver
 from tests.service_support import FakeSurface, ManualClock, settings_with
 from tests.unit.bot.outbox_support import WatchedStore
 
@@ -78,6 +78,15 @@ class Rig:
             **more,
         }
         return (await self.service.submit(Submission.model_validate(body))).ask
+
+    async def ask_and_notify(
+        self, receiver: Receiver, *responders: str, **more: Any
+    ) -> tuple[Ask, Received]:
+        """Submit a question and wait until people are notified; return it and the only message."""
+        ask = await self.ask(*responders, **more)
+        await self.clock.advance(10.0)
+        (got,) = await receiver.until(1)
+        return ask, got
 
     async def answer(self, ask: Ask, value: object = True, *, by: Person = ANN) -> Ask:
         """Answer an ask."""

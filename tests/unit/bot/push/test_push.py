@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +21,6 @@ from answerback_push.settings import PushRules
 from tests.browser.site import KEY
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.unit.bot.push.push_support import APPROVAL, LOOPBACK, Rig, push_rig
-
-
-@pytest.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with push_rig(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as running:
-        yield running
 
 
 def signed(authorization: str) -> tuple[dict[str, object], str]:
@@ -171,9 +158,7 @@ async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
 ) -> None:
     browser = await rig.subscribe(receiver)
     async with rig.sending():
-        ask = await rig.ask("ann", "kim")
-        await rig.clock.advance(10.0)
-        await receiver.until(1)
+        ask, _ = await rig.ask_and_notify(receiver, "ann", "kim")
         await rig.idle()
         await rig.answer(ask, by=Person(surface="web", user_id="kim", name="Kim"))
         first, second = await receiver.until(2)
@@ -194,9 +179,7 @@ async def test_nothing_is_sent_of_an_ask_that_is_erased_in_that_moment(
     kinds: list[set[str]] = []
     both = asyncio.Event()
     async with rig.sending():
-        ask = await rig.ask("ann")
-        await rig.clock.advance(10.0)
-        await receiver.until(1)
+        ask, _ = await rig.ask_and_notify(receiver, "ann")
         await rig.idle()
 
         async def change_after_erasure(ask_id: str, *args: Any, **more: Any) -> Any:
@@ -222,9 +205,7 @@ async def test_nothing_is_sent_of_an_ask_that_is_erased_in_that_moment(
 async def test_an_end_is_retried_until_it_arrives(rig: Rig, receiver: Receiver) -> None:
     await rig.subscribe(receiver)
     async with rig.sending():
-        ask = await rig.ask("ann")
-        await rig.clock.advance(10.0)
-        await receiver.until(1)
+        ask, _ = await rig.ask_and_notify(receiver, "ann")
         await rig.idle()
         receiver.answers = [status(500)]
         await rig.answer(ask)
@@ -260,9 +241,7 @@ async def test_a_push_service_ends_a_subscription(rig: Rig, receiver: Receiver, 
     await rig.subscribe(receiver)
     receiver.answers = [status(gone)]
     async with rig.sending():
-        await rig.ask("ann")
-        await rig.clock.advance(10.0)
-        await receiver.until(1)
+        await rig.ask_and_notify(receiver, "ann")
         await rig.idle()
     assert await rig.devices.list_for("ann") == []
 
@@ -276,9 +255,7 @@ async def test_a_push_service_is_left_alone_for_as_long_as_it_says_and_others_ar
         quick = await rig.subscribe(other)
         receiver.answers = [status(429, Retry_After="120")]
         async with rig.sending():
-            ask = await rig.ask("ann")
-            await rig.clock.advance(10.0)
-            await receiver.until(1)
+            ask, _ = await rig.ask_and_notify(receiver, "ann")
             (got,) = await other.until(1)
             assert quick.read(got)["ask"] == ask.id
             await rig.clock.wait_for_sleepers(1)
@@ -325,9 +302,7 @@ async def test_what_is_retried_is_dropped_once_the_ask_no_longer_waits(
     await rig.subscribe(receiver)
     receiver.answers = [status(503, Retry_After="60")]
     async with rig.sending():
-        ask = await rig.ask("ann")
-        await rig.clock.advance(10.0)
-        await receiver.until(1)
+        ask, _ = await rig.ask_and_notify(receiver, "ann")
         await rig.answer(ask)
         await rig.clock.wait_for_sleepers(1)
         await rig.clock.advance(70.0)
@@ -363,9 +338,7 @@ async def test_a_permission_can_be_denied_from_the_notification_where_that_is_al
 ) -> None:
     async with push_rig(tmp_path, PushRules(deny=True, allow=LOOPBACK)) as rig, rig.sending():
         browser = await rig.subscribe(receiver)
-        ask = await rig.ask("ann", **APPROVAL)
-        await rig.clock.advance(10.0)
-        (got,) = await receiver.until(1)
+        ask, got = await rig.ask_and_notify(receiver, "ann", **APPROVAL)
         assert browser.read(got)["deny"] == "Deny"
         page = f"{rig.inbox()}/asks/{ask.id}"
         assert await rig.post(page, {"revision": str(ask.revision - 1)}) == 409
@@ -387,8 +360,6 @@ async def test_nothing_is_denied_from_a_notification_by_default(
 ) -> None:
     browser = await rig.subscribe(receiver)
     async with rig.sending():
-        ask = await rig.ask("ann", **APPROVAL)
-        await rig.clock.advance(10.0)
-        (got,) = await receiver.until(1)
+        ask, got = await rig.ask_and_notify(receiver, "ann", **APPROVAL)
     assert browser.read(got)["deny"] is None
     assert await rig.post(f"{rig.inbox()}/asks/{ask.id}", {"revision": str(ask.revision)}) == 409

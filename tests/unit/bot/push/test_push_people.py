@@ -15,7 +15,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor
 from answerback_push.settings import PushRules
 from tests.browser.site import KEY
-from tests.fakes.receiver import Receiver, receiving
+from tests.fakes.receiver import Receiver
 from tests.unit.bot.push.push_support import ANN, ANNS_KEY, APPROVAL, LOOPBACK, Rig, push_rig
 
 PEOPLE = People({"ann": ("chat:U1", "web:ann"), "kim": ("chat:U2",)})
@@ -28,12 +28,6 @@ KIM_IN_CHAT = Person(surface="chat", user_id="U2", name="Kim")
 async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     rules = PushRules(deny=True, allow=LOOPBACK)
     async with push_rig(tmp_path, rules, people=PEOPLE) as running:
-        yield running
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as running:
         yield running
 
 
@@ -51,9 +45,7 @@ async def test_a_person_is_told_of_what_waits_for_them_in_a_chat(
     async with rig.sending():
         ask = await rig.ask("U1", "U2", to="chat:C1")
         await rig.ask("U2", to="chat:C1")
-        await rig.ask(to="chat:C1")
-        await rig.clock.advance(10.0)
-        (got,) = await receiver.until(1)
+        _, got = await rig.ask_and_notify(receiver, to="chat:C1")
         assert browser.read(got)["ask"] == ask.id
         assert await opened(rig, ask.id) == 200
         await rig.answer(ask, by=KIM_IN_CHAT)
@@ -69,9 +61,7 @@ async def test_what_waits_in_a_chat_can_be_denied_from_the_notification(
 ) -> None:
     browser = await rig.subscribe(receiver)
     async with rig.sending():
-        ask = await rig.ask("U1", to="chat:C1", **APPROVAL)
-        await rig.clock.advance(10.0)
-        (got,) = await receiver.until(1)
+        ask, got = await rig.ask_and_notify(receiver, "U1", to="chat:C1", **APPROVAL)
     assert browser.read(got)["deny"] == "Deny"
     page = f"{rig.inbox()}/asks/{ask.id}"
     assert await rig.post(page, {"revision": str(ask.revision)}) == 204

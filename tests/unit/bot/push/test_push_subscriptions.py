@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -17,20 +16,8 @@ from answerback_push.stored_subscriptions import StoredSubscriptions
 from answerback_push.subscriptions import MAX_PER_PERSON, NewSubscription
 from tests.browser.site import KEY
 from tests.fakes.push_service import PushBrowser
-from tests.fakes.receiver import Receiver, receiving
+from tests.fakes.receiver import Receiver
 from tests.unit.bot.push.push_support import ANN, ANNS_KEY, Rig, push_rig
-
-
-@pytest.fixture
-async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with push_rig(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as running:
-        yield running
 
 
 @pytest.mark.rule("PUSH-2")

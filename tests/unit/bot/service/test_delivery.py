@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,23 +18,11 @@ from answerback.ports.store_values import DeliveryState
 from answerback.service.ask_wire import ask_json
 from answerback.service.question_routing import Rules
 from answerback_client import WebhookError, verify_webhook
-from tests.fakes.receiver import Receiver, receiving, status
+from tests.fakes.receiver import Receiver, status
 from tests.service_support import WAIT, actor
 from tests.unit.bot.outbox_support import OTHER_SECRET, SECRET, Outbox, outbox
 
 HOUR = 3_600.0
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
-    async with outbox(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as made:
-        yield made
 
 
 async def end_cancelled(box: Outbox, ask: Ask) -> None:

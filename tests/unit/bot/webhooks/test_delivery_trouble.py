@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,6 @@ from tests.unit.bot.outbox_support import SECRET, Outbox, outbox
 
 HOUR = 3_600.0
 LIMITS = DispatchLimits()
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
-    async with outbox(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as made:
-        yield made
 
 
 @pytest.mark.rule("WEBHOOK-11")

@@ -34,12 +34,6 @@ async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
         yield made
 
 
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as made:
-        yield made
-
-
 async def answered(box: Outbox, url: str, agent: str | None = None) -> Ask:
     """An answered ask of an agent, whose webhook is due."""
     body = ask_user(callback={"url": url})

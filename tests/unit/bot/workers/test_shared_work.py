@@ -33,12 +33,6 @@ async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
         yield made
 
 
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as made:
-        yield made
-
-
 @pytest.mark.rule("CLAIM-1", "CLAIM-2")
 async def test_only_the_holder_shows_an_ask_whichever_process_changes_it(
     store: Store,
