@@ -32,7 +32,6 @@ from answerback_client.connection import ServiceConnection, check_response
 from answerback_client.errors import (
     ClientError,
     Json,
-    RefusedError,
     TooManyAsksError,
     UnreachableError,
     parse_body,
@@ -167,17 +166,13 @@ class AsyncClient:
         files: Sequence[Mapping[str, JsonValue]],
     ) -> tuple[Mapping[str, JsonValue], list[dict[str, JsonValue]]]:
         """Upload the pictures that a call shows; return its arguments as they refer to these, and the files."""
-        from answerback_client.folder_pictures import find_pictures  # few calls show pictures
+        # Few calls show pictures.
+        from answerback_client.folder_pictures import find_pictures, upload_pictures
 
         taken = frozenset(str(each.get("name", each.get("id"))) for each in files)
         found = await asyncio.to_thread(find_pictures, dict(arguments), folder, taken)
         uploaded = dict[str, str]()
-        for picture in found.pictures.values():
-            with suppress(RefusedError):  # the service does not show it, so the text stays as it is
-                stored = await self._store(picture.data, picture.name)
-                if str(stored.get("media_type")).startswith("image/"):
-                    uploaded[picture.name] = str(stored["id"])
-        kept = found.only(uploaded)
+        kept = await upload_pictures(found, self._store, uploaded)
         return kept.referring(), kept.references(uploaded)
 
     async def submit_body(self, body: Mapping[str, object], *, key: str | None = None) -> Ask:
@@ -208,11 +203,11 @@ class AsyncClient:
         else:
             path = Path(file)
             data, called = await asyncio.to_thread(path.read_bytes), name or path.name
-        stored = await self._store(data, called)
+        stored = await self._store(called, data)
         reference: dict[str, JsonValue] = {"id": stored["id"]}
         return reference if alt is None else {**reference, "alt": alt}
 
-    async def _store(self, data: bytes, name: str) -> dict[str, JsonValue]:
+    async def _store(self, name: str, data: bytes) -> dict[str, JsonValue]:
         address = f"/v1/files?{urlencode({'name': name}, errors='replace')}"
         # Repeated while the service is down: a file that was stored twice is deleted within two hours.
         return await self.call("POST", address, data=data)

@@ -166,6 +166,17 @@ class BlockingConnection:
                 pause = retries.pause_after(error, changes=method != "GET")
             self.pause(pause)
 
+    def upload(self, name: str, data: bytes, patience: float) -> Json:
+        """Upload a file, retrying as `call` does, and return what the service says of it.
+
+        Raises:
+            UnreachableError: the service is still down.
+            ForeignServiceError: another program answers.
+            RefusedError: the service refused the file.
+        """
+        path = f"/v1/files?{urlencode({'name': name})}"
+        return self.call("POST", path, data, patience=patience, is_json=False).body
+
     def read(self, path: str, most: int, timeout: float) -> bytes:
         """Read a file once, with at most some bytes.
 

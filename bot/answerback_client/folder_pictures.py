@@ -8,17 +8,22 @@ from the folder, with links resolved and without anything hidden.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import stat
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote
 
-from answerback_client.errors import Json
+from answerback_client.errors import ClientError, Json, UnreachableError
 
+logger = logging.getLogger(__name__)
+
+Store = Callable[[str, bytes], Awaitable[Json]]
+"""Uploads a file with this name, and returns what the service says of it."""
 UPLOAD: Final = "ANSWERBACK_UPLOAD"
 """The environment variable that turns this off, with ``no``."""
 _TEXTS: Final = frozenset({"context", "preview"})
@@ -116,6 +121,49 @@ def find_pictures(
             names.add(name)
             pictures[path] = Picture(path, name, data)
     return FolderPictures(arguments, pictures)
+
+
+async def upload_pictures(
+    found: FolderPictures, store: Store, uploaded: dict[str, str]
+) -> FolderPictures:
+    """Upload pictures, and return those that the service shows; the others are left out.
+
+    Args:
+        uploaded: the ids of those that are uploaded already, by their names; the others' are added.
+
+    Raises:
+        UnreachableError: the service is down.
+    """
+    for picture in found.pictures.values():
+        if picture.name in uploaded:
+            continue
+        try:
+            stored = await store(picture.name, picture.data)
+        except UnreachableError:
+            raise
+        except ClientError as error:  # of the service, or of a proxy before it that limits bodies
+            logger.warning("The picture %s is not shown: %s", picture.path, error)
+            continue
+        if str(stored.get("media_type")).startswith("image/"):
+            uploaded[picture.name] = str(stored["id"])
+    return found.only(uploaded)
+
+
+def upload_pictures_blocking(
+    found: FolderPictures, store: Callable[[str, bytes], Json], uploaded: dict[str, str]
+) -> FolderPictures:
+    """Upload pictures as `upload_pictures` does, for programs without an event loop."""
+
+    async def store_at_once(name: str, data: bytes) -> Json:
+        return store(name, data)
+
+    # It never waits, so its first step is its last. An event loop would cost a hook more time than all else it does.
+    try:
+        upload_pictures(found, store_at_once, uploaded).send(None)
+    except StopIteration as done:
+        kept: FolderPictures = done.value
+        return kept
+    raise AssertionError("it waited for an event loop")
 
 
 def _texts(value: object) -> Iterator[str]:

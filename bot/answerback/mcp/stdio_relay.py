@@ -51,7 +51,7 @@ from answerback_agents.pipe.json_rpc import as_object
 from answerback_agents.pipe.saved_files import fetch_and_save, remove_old_files, with_paths
 from answerback_client import ClientError, TooManyAsksError, UnauthorizedError, UnreachableError
 from answerback_client.connection import ServiceConnection, check_response, parse_response
-from answerback_client.folder_pictures import FolderPictures, Picture, find_pictures
+from answerback_client.folder_pictures import FolderPictures, find_pictures, upload_pictures
 from answerback_client.retries import Retries
 
 logger = logging.getLogger(__name__)
@@ -188,8 +188,8 @@ class _Relay:
             left = max(0.0, self.options.wait - waited)
             progress = _Progress(waited, retries if left else None)
             try:
-                await self._upload(found, uploaded)
-                sent = _with_pictures(ctx, found.only(uploaded), uploaded)
+                kept = await upload_pictures(found, self._store, uploaded)
+                sent = _with_pictures(ctx, kept, uploaded)
                 return await self._exchange(sent, progress, left, left + self.patience)
             except (UnreachableError, TooManyAsksError) as error:
                 await asyncio.sleep(retries.pause_after(error, changes=True))
@@ -232,32 +232,13 @@ class _Relay:
             find_pictures, arguments, self.options.folder, _names(arguments)
         )
 
-    async def _upload(self, found: FolderPictures, uploaded: dict[str, str]) -> None:
-        """Upload what is not uploaded yet, and add the ids; what the service does not show is left out.
-
-        Raises:
-            UnreachableError: the service is down.
-        """
-        for picture in found.pictures.values():
-            if picture.name not in uploaded and (file_id := await self._store(picture)):
-                uploaded[picture.name] = file_id
-
-    async def _store(self, picture: Picture) -> str | None:
-        """Upload a picture; returns its id, or None if the service refuses it."""
-        path = f"/v1/files?{urlencode({'name': picture.name})}"
+    async def _store(self, name: str, data: bytes) -> Json:
+        path = f"/v1/files?{urlencode({'name': name})}"
         headers = {"Content-Type": "application/octet-stream"}
-        try:
-            async with self.connection.request(
-                "POST", path, body=picture.data, headers=headers, timeout=_UPLOAD_TIMEOUT
-            ) as response:
-                stored = parse_response(response, self.connection.url, await response.read())
-        except UnreachableError:
-            raise
-        except ClientError as error:
-            logger.warning("The picture %s is not shown: %s", picture.path, error)
-            return None
-        is_shown = str(stored.get("media_type")).startswith("image/")
-        return str(stored["id"]) if is_shown else None
+        async with self.connection.request(
+            "POST", path, body=data, headers=headers, timeout=_UPLOAD_TIMEOUT
+        ) as response:
+            return parse_response(response, self.connection.url, await response.read())
 
     async def _exchange(
         self, ctx: Context, progress: _Progress, wait: float, timeout: float

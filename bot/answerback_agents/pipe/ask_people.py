@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from answerback_agents.pipe.json_rpc import Json, as_object, without_nulls
 from answerback_agents.pipe.saved_files import MAX_FILE, files_of, remove_old_files, save_files
@@ -161,12 +161,13 @@ class AskClient:
     def _upload(self, files: Iterable[AgentFile]) -> Iterator[Json]:
         """Upload files, and yield what a submission says of each."""
         for each in files:
-            path = f"/v1/files?{urlencode({'name': each.name})}"
-            with suppress(RefusedError):
-                stored = self.service.call(
-                    "POST", path, each.data, patience=self.patience, is_json=False
-                )
-                yield {"id": stored.body["id"]}
+            try:
+                stored = self.service.upload(each.name, each.data, self.patience)
+            except UnreachableError:
+                raise
+            except ClientError:  # of the service, or of a proxy before it that limits bodies
+                continue
+            yield {"id": stored["id"]}
 
     def _wait(self, ask: Json) -> AskOutcome:
         path = _path(ask["id"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -129,17 +128,13 @@ def _shown_pictures(
     field = None if answers is None else answers.question(event)
     if field is None or "![" not in str(event[field]):
         return None
-    from answerback_client.folder_pictures import find_pictures
+    from answerback_client.folder_pictures import find_pictures, upload_pictures_blocking
 
-    found = find_pictures(event[field], Path(event["cwd"]))
-    uploaded: dict[str, str] = {}
-    for picture in found.pictures.values():
-        path = f"/v1/files?{urlencode({'name': picture.name})}"
-        with suppress(RefusedError):  # the service does not show it, so the text stays as it is
-            stored = service.call("POST", path, picture.data, patience=patience, is_json=False).body
-            if str(stored.get("media_type")).startswith("image/"):
-                uploaded[picture.name] = str(stored["id"])
-    kept = found.only(uploaded)
+    def store(name: str, data: bytes) -> Json:
+        return service.upload(name, data, patience)
+
+    found, uploaded = find_pictures(event[field], Path(event["cwd"])), dict[str, str]()
+    kept = upload_pictures_blocking(found, store, uploaded)
     return _Shown(field, kept, tuple(uploaded.values())) if uploaded else None
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerback_client import folder_pictures
-from answerback_client.folder_pictures import find_pictures
+from answerback_client.errors import (
+    ClientError,
+    ForeignServiceError,
+    RefusedError,
+    UnreachableError,
+)
+from answerback_client.folder_pictures import (
+    FolderPictures,
+    find_pictures,
+    upload_pictures,
+    upload_pictures_blocking,
+)
 from tests.unit.picture_samples import GIF, JPEG, PNG, SVG, WEBP
 
 pytestmark = pytest.mark.rule("FILE-40")
@@ -230,3 +242,96 @@ def test_names_are_told_apart_also_from_those_of_the_calls_own_files(folder: Pat
 def test_a_variable_turns_it_off(folder: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(folder_pictures.UPLOAD, value)
     assert found(folder, "![x](shots/before.png)") == []
+
+
+Store = Callable[[str, bytes], dict[str, Any]]
+Uploads = Callable[[FolderPictures, Store, dict[str, str]], Awaitable[FolderPictures]]
+
+
+async def uploads_waiting(
+    pictures: FolderPictures, store: Store, uploaded: dict[str, str]
+) -> FolderPictures:
+    """Upload over a connection that waits for each answer."""
+
+    async def wait(name: str, data: bytes) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return store(name, data)
+
+    return await upload_pictures(pictures, wait, uploaded)
+
+
+async def uploads_blocking(
+    pictures: FolderPictures, store: Store, uploaded: dict[str, str]
+) -> FolderPictures:
+    """Upload over a connection that blocks, as a hook does."""
+    return upload_pictures_blocking(pictures, store, uploaded)
+
+
+WAYS = pytest.mark.parametrize("upload", [uploads_waiting, uploads_blocking])
+TWO = "![x](shots/before.png) ![x](after.png)"
+
+
+async def pictures_of(folder: Path, text: str) -> FolderPictures:
+    """Read the pictures that a question with this context shows."""
+    return await asyncio.to_thread(find_pictures, {"context": text}, folder)
+
+
+def stored(name: str, data: bytes) -> dict[str, Any]:
+    """Return the answer of a service that shows the picture."""
+    return {"id": f"file_{name}", "media_type": "image/png", "bytes": len(data)}
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "refusal",
+    [RefusedError(422, {"title": "too many pixels"}), ForeignServiceError("a proxy's HTTP 413")],
+    ids=["by the service", "by a proxy that limits bodies"],
+)
+async def test_a_picture_that_is_refused_is_left_out_and_the_rest_is_shown(
+    folder: Path, caplog: pytest.LogCaptureFixture, upload: Uploads, refusal: ClientError
+) -> None:
+    (folder / "after.png").write_bytes(PNG)
+
+    def refuse_first(name: str, data: bytes) -> dict[str, Any]:
+        if name == "shots-before.png":
+            raise refusal
+        return stored(name, data)
+
+    ids: dict[str, str] = {}
+    kept = await upload(await pictures_of(folder, TWO), refuse_first, ids)
+    assert ids == {"after.png": "file_after.png"}
+    assert kept.referring()["context"] == (
+        "![x](shots/before.png) ![x (after.png, 1 kB)](file:after.png)"
+    )
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The picture shots/before.png is not shown: {refusal}"
+    ]
+
+
+@WAYS
+async def test_an_upload_goes_on_where_an_outage_has_interrupted_it(
+    folder: Path, upload: Uploads
+) -> None:
+    (folder / "after.png").write_bytes(PNG)
+    sent: list[str] = []
+
+    def fail_second(name: str, data: bytes) -> dict[str, Any]:
+        sent.append(name)
+        if len(sent) == 2:
+            raise UnreachableError("It is down.")
+        return stored(name, data)
+
+    pictures, ids = await pictures_of(folder, TWO), dict[str, str]()
+    with pytest.raises(UnreachableError):
+        await upload(pictures, fail_second, ids)
+    await upload(pictures, fail_second, ids)
+    assert sent == ["shots-before.png", "after.png", "after.png"]
+
+
+@WAYS
+async def test_what_the_service_does_not_show_as_a_picture_stays_as_the_text_has_it(
+    folder: Path, upload: Uploads
+) -> None:
+    pictures = await pictures_of(folder, "![x](shots/before.png)")
+    kept = await upload(pictures, lambda name, _: {"id": name, "media_type": "text/plain"}, {})
+    assert kept.referring() == {"context": "![x](shots/before.png)"}
