@@ -1,4 +1,4 @@
-"""A proof that a program knows an agent's token, for carriers that would send it the token. Standard library only."""
+"""A proof that a program knows an agent's token, for clients that would send it the token. Standard library only."""
 
 from __future__ import annotations
 

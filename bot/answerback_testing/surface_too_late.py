@@ -63,7 +63,7 @@ class TooLateContract:
         assert (await stage.harness.wait_until_shown(ask.id)).retry_request is None
 
     @pytest.mark.rule("LATE-8")
-    async def test_an_approval_whose_carrier_is_gone_is_not_called_denied(
+    async def test_an_approval_whose_caller_is_gone_is_not_called_denied(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await stage.harness.create_ask(

@@ -1,4 +1,4 @@
-"""A service that is stopped or killed, and away for a while: no carrier of a permission prompt tells its host."""
+"""A service that is stopped or killed, and away for a while: nothing that waits for a permission tells its host."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ HOOKS: Final = {
     "copilot": (COPILOT, {"behavior": "allow"}),
 }
 AWAY: Final = 3.0
-"""Seconds for which the service is away; how long carriers wait is tested by itself."""
+"""Seconds for which the service is away; how long hooks and proxies wait is tested by itself."""
 
 
 async def allow_all(http: aiohttp.ClientSession, count: int) -> None:

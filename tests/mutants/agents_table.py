@@ -173,7 +173,7 @@ AGENTS = (
         "pass",
         _RELAY,
     ),
-    # Leases: a carrier that has gone is not said to be away, since its approval ends.
+    # Leases: a caller that has gone is not said to be away, since its approval ends.
     Mutant(
         f"{_SERVICE}/agent_presence.py",
         "if policy.notes_departure:",

@@ -93,8 +93,8 @@ async def upload(client: AsyncClient, plan: Plan) -> Json:
 
 
 async def fetch(client: AsyncClient, evidence: Evidence, key: str, ask: Json) -> None:
-    """Save what people sent, as carriers do for their models; what is not saved in time is fetched."""
-    # Carriers go on without what does not arrive in time, and name it: this agent fetches it then.
+    """Save what people sent, as hooks and proxies do for their models; what is not saved in time is fetched."""
+    # Hooks go on without what does not arrive in time, and name it: this agent fetches it then.
     for saved in await fetch_and_save(ask["answer_files"], key, client.file):
         if (path := saved.get("path")) is not None:
             data = await asyncio.to_thread(Path(path).read_bytes)

@@ -28,7 +28,7 @@ class ContextBody(Wire):
 
 
 class CarriedBody(Wire):
-    """The answer that a carrier is about to give its host: it can never say that something is allowed."""
+    """The answer that a hook, bridge or proxy is about to give its host: it can never say that something is allowed."""
 
     decision: Literal["denied"]
     reason: Literal["no_answer"] = "no_answer"

@@ -13,9 +13,9 @@ class GaveUp(StrEnum):
     """The way in which a host stopped waiting for an approval."""
 
     DENIED = "denied"
-    """Its carrier reported that nobody had answered, and told it no."""
+    """Its caller, a hook, bridge or proxy, reported that nobody had answered, and told it no."""
     GONE = "gone"
-    """Its carrier is gone: nobody knows what the host was told."""
+    """Its caller is gone: nobody knows what the host was told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -166,10 +166,10 @@ LINKED_RECENTLY: Final = Refusal(
     "This account was linked less than 24 hours ago, so it confirms nothing yet.",
     "/actor",
 )
-NO_CEILING: Final = Refusal(
+NO_ALLOWED_RECIPIENTS: Final = Refusal(
     "no_ceiling", "The route of this ask does not list who may answer, so it cannot be handed over."
 )
-BEYOND_CEILING: Final = Refusal(
+NOT_AN_ALLOWED_RECIPIENT: Final = Refusal(
     "responders_forbidden", "This person may not answer here: the route does not list them.", "/to"
 )
 NOT_A_RECIPIENT: Final = Refusal(

@@ -1,9 +1,9 @@
 """Agent presence: whether an agent still waits for an ask, through a call, a stream, a hook or regular polling.
 
-What is stored is a lease, whose policy depends on who waits: an agent for an answer, or the carrier of a permission
-prompt (a hook, bridge or proxy), whose host gives up with it. Between two renewals, a wait writes nothing. People are
-notified once, and only after no agent has come back for a while. As leases run out, a crash of this process never makes
-an agent look present for ever.
+What is stored is a lease, whose policy depends on who waits: an agent for an answer, or the caller that asks for
+permission (a hook, bridge or proxy), whose host gives up with it. Between two renewals, a wait writes nothing. People
+are notified once, and only after no agent has come back for a while. As leases run out, a crash of this process never
+makes an agent look present for ever.
 
 If several processes share the store, none of them alone can know that no caller waits. It stores that the presence is
 about to expire. The others receive this like any change, and the one where the agent waits stores that it does.
@@ -48,12 +48,12 @@ class LeasePolicy:
 
 AGENT: Final = LeasePolicy(seconds=300.0, renewal=150.0, notes_departure=True)
 """The policy for an agent, which may call again."""
-CARRIER: Final = LeasePolicy(seconds=60.0, renewal=15.0, notes_departure=False)
-"""The policy for the carrier of an approval, which ends with it; see `answerback.service.approval_leases`."""
+CALLER: Final = LeasePolicy(seconds=60.0, renewal=15.0, notes_departure=False)
+"""The policy for the caller of an approval, which ends with it; see `answerback.service.approval_leases`."""
 
 
 def policy_of(request: Request) -> LeasePolicy:
-    return CARRIER if request.ends_with_caller else AGENT
+    return CALLER if request.ends_with_caller else AGENT
 
 
 def lease_until(ask: Ask, at: float) -> Ask:

@@ -1,6 +1,6 @@
-"""The ends of approvals whose host gives up with their carrier: the hook, bridge or proxy that waits for them.
+"""The ends of approvals whose host gives up with their caller: the hook, bridge or proxy that waits for them.
 
-`answerback.service.agent_presence` renews a lease for as long as the carrier waits. Once it has run out, the approval
+`answerback.service.agent_presence` renews a lease for as long as the caller waits. Once it has run out, the approval
 ends: nobody is offered a decision that reaches no one.
 """
 
@@ -15,17 +15,17 @@ from answerback.core.giving_up import GaveUp
 from answerback.ports.clock import MIN_CLOCK_STEP, Clock
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.act_or_refuse import ChangeCommitter
-from answerback.service.agent_presence import CARRIER, lease_until
+from answerback.service.agent_presence import CALLER, lease_until
 
 _DECIDED: Final = {Status.ANSWERED, Status.CANCELLED, Status.TURN_ENDED, Status.FAILED}
 """The ends of an approval that tell the host something other than that there is no decision."""
 
 
 class ApprovalLeases:
-    """Ends approvals whose carrier has gone, or is about to tell its host no.
+    """Ends approvals whose caller has gone, or is about to tell its host no.
 
     Args:
-        is_waiting: whether an ask's carrier waits in this process.
+        is_waiting: whether an ask's caller waits in this process.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class ApprovalLeases:
         return done
 
     async def end_lease(self, ask_id: str) -> Acted | Rejected:
-        """End an approval whose lease has run out, unless its carrier waits or may not have had the time to."""
-        seconds = CARRIER.seconds
+        """End an approval whose lease has run out, unless its caller waits or may not have had the time to."""
+        seconds = CALLER.seconds
         grace = seconds - self._measure_run()
 
         def decide(ask: Ask, at: float) -> Change | None:

@@ -53,7 +53,7 @@ def decide_hand_over(
     ids = normalize_responders((action.to,), ask.placement.destination.surface, people) or ()
     allowed = hand_over_limit(ask)
     if allowed is None:
-        return _rejected(ask, refusals.NO_CEILING)
+        return _rejected(ask, refusals.NO_ALLOWED_RECIPIENTS)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
     there = Person(surface=ask.placement.destination.surface, user_id=ids[0])
@@ -69,7 +69,7 @@ def decide_hand_over(
         if missing:
             return NeedsGroups(ask, recipient.actor, missing, as_recipient=True)
         if missing is not None:
-            return _rejected(ask, refusals.BEYOND_CEILING)
+            return _rejected(ask, refusals.NOT_AN_ALLOWED_RECIPIENT)
         listed = (ids[0],)
     name = people.as_named(recipient.actor.person).name
     return apply_hand_over(

@@ -287,7 +287,7 @@ class Scheduler:
         logger.error("An ask cannot be escalated and stays where it is: %s", why, extra=extra)
 
     async def _handle_lapse(self, ask: Ask) -> None:
-        """Find out whether the agent still waits; without that, an approval ends with its carrier."""
+        """Find out whether the agent still waits; without that, an approval ends with its caller."""
         if ask.request.ends_with_caller:
             await self.service.approval_leases.end_lease(ask.id)
         else:

@@ -85,7 +85,7 @@ async def fetch_and_save(
     timeout: float = TIMEOUT,
 ) -> list[Json]:
     """Do as `save_files`, in a thread, with files that are fetched asynchronously."""
-    import asyncio  # not above: most carriers do without
+    import asyncio  # not above: most hooks do without
 
     fetched: dict[str, bytes | Exception] = {}
     until = time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""Carriers of a host's prompts take an Allow from a person's grant, and from nothing else that is no person's."""
+"""Hooks, proxies and bridges take an Allow from a person's grant, and from nothing else that is no person's."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ LINE: Final = (
     b'{"hook_event_name": "PermissionRequest", "session_id": "s", "cwd": "/srv/a", '
     b'"tool_name": "mcp__shop__delete", "tool_input": {"n": %b}}'
 )
-Carrier = Callable[[Served, bytes], Awaitable[None]]
+PassOn = Callable[[Served, bytes], Awaitable[None]]
 
 
 def _service(api: Served) -> BlockingConnection:
@@ -110,14 +110,14 @@ async def _bridge(api: Served, line: bytes) -> None:
 
 
 @pytest.mark.rule("GRANT-2")
-@pytest.mark.parametrize("carrier", [_hook, _proxy, _bridge])
+@pytest.mark.parametrize("pass_on", [_hook, _proxy, _bridge])
 async def test_numbers_reach_the_service_as_their_host_wrote_them(
-    serve: Serve, carrier: Carrier
+    serve: Serve, pass_on: PassOn
 ) -> None:
     async with serve({"ci": "agent"}, routes={"ops": route()}, default_route="ops") as api:
         found = []
         for number in (b"1.5", NUMBER.encode()):
-            await carrier(api, LINE % number)
+            await pass_on(api, LINE % number)
             [ask, *_] = (await api.get("/v1/asks", **api.person))[1]["asks"]
             stored = await api.running.service.get(ask["id"])
             assert stored is not None

@@ -53,7 +53,7 @@ async def api(serve: Serve) -> AsyncIterator[Served]:
 
 
 async def submit(api: Served, tool_input: str = INPUT, **more: object) -> Json:
-    """Ask for permission as a carrier does that takes an edited call."""
+    """Ask for permission as a hook does that takes an edited call."""
     fields = {"name": "PermissionRequest", "to": "ops", "takes_edited": True, **more}
     arguments = fields.pop("arguments", f'{{"tool_name": "Bash", "tool_input": {tool_input}}}')
     body = f'{json.dumps(fields)[:-1]}, "arguments": {arguments}}}'

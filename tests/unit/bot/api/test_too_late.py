@@ -1,4 +1,4 @@
-"""Approvals whose host stops waiting: carriers report before they tell it, and people can ask for another try."""
+"""Approvals whose host stops waiting: hooks report before they tell it, and people can ask for another try."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_a_report_ends_an_approval_and_repeats_change_nothing(api: Served)
         "the first report was collected"
     )
     assert (await api.act(ask, action="answer", value="allow"))[0] == 410
-    assert (await api.get("/v1/answers"))[1]["answers"] == [], "the carrier has it"
+    assert (await api.get("/v1/answers"))[1]["answers"] == [], "the caller has it"
     _, record = await api.get(f"/v1/asks/{ask['id']}/record")
     last = record["entries"][-1]["ended"]
     assert (last["status"], last["gave_up"]) == ("expired", "denied")
@@ -69,7 +69,7 @@ async def test_a_person_who_was_faster_decides(api: Served, action: Json) -> Non
     status, ended = await report(api, ask)
     assert (status, ended["id"], ended["gave_up"]) == (409, ask["id"], None)
     assert ended["tool_result"] is not None
-    assert (await api.get("/v1/answers"))[1]["answers"] == [], "the carrier has it"
+    assert (await api.get("/v1/answers"))[1]["answers"] == [], "the caller has it"
 
 
 @pytest.mark.rule("LATE-7")

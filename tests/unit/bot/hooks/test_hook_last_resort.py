@@ -24,7 +24,7 @@ from tests.unit.bot.agent_support import Json, served
 from tests.unit.bot.api.test_odd_requests import JSON_TYPE, status
 from tests.unit.bot.hook_support import CODEX, CODEX_PERMISSION, COPILOT, piped, recorded, value
 from tests.unit.bot.hooks.test_command_hooks_in_trouble import spawned
-from tests.unit.bot.service.test_hook_carriers import ALL, is_denied
+from tests.unit.bot.service.test_hook_decisions import ALL, is_denied
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 GARBAGE = [

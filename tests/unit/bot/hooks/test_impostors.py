@@ -38,7 +38,7 @@ from tests.unit.bot.hook_support import (
     piped,
     recorded,
 )
-from tests.unit.bot.service.test_hook_carriers import ALL, is_denied
+from tests.unit.bot.service.test_hook_decisions import ALL, is_denied
 
 TOKEN = "ab_secret"
 ALLOWING: dict[str, Json] = {

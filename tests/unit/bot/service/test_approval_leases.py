@@ -1,4 +1,4 @@
-"""Leases of approvals: they run for a minute after the carrier has gone, and only while the service runs."""
+"""Leases of approvals: they run for a minute after the caller has gone, and only while the service runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from answerback.core.giving_up import GaveUp
 from answerback.core.too_late import TryAgain
 from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Acted, Rejected, RejectReason
-from answerback.service.agent_presence import CARRIER, GRACE
+from answerback.service.agent_presence import CALLER, GRACE
 from answerback.service.late_answers import HoldKey
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
@@ -24,7 +24,7 @@ from tests.service_support import WAIT, actor, ask_user
 from tests.unit.bot.background_support import reopen_store, running
 from tests.unit.bot.conftest import Parts
 
-LEASE, RENEWAL = CARRIER.seconds, CARRIER.renewal
+LEASE, RENEWAL = CALLER.seconds, CALLER.renewal
 
 
 async def submit(service: Service, **more: Any) -> Ask:
@@ -58,7 +58,7 @@ async def run_out(service: Service, ask: Ask, parts: Parts, seconds: float) -> A
 
 
 @pytest.mark.rule("LATE-8")
-async def test_an_approval_ends_a_minute_after_its_carrier_has_gone(parts: Parts) -> None:
+async def test_an_approval_ends_a_minute_after_its_caller_has_gone(parts: Parts) -> None:
     service = parts.service()
     await parts.clock.advance(2 * LEASE)
     ask = await submit(service)
@@ -72,7 +72,7 @@ async def test_an_approval_ends_a_minute_after_its_carrier_has_gone(parts: Parts
 
 
 @pytest.mark.rule("LATE-8")
-async def test_people_are_not_told_that_a_carrier_is_away_which_ends_the_approval(
+async def test_people_are_not_told_that_a_caller_is_away_which_ends_the_approval(
     parts: Parts,
 ) -> None:
     service = parts.service()

@@ -399,10 +399,10 @@ async def test_who_was_looked_up_where_the_ask_was_before_is_looked_up_again(
 def test_a_list_to_choose_from_has_the_listed_and_if_anyone_may_the_directory() -> None:
     people = People({"bo": ("chat:U7", "web:bo"), "cy": ("chat:U8",)})
     place = Destination(surface="chat", channel="C1")
-    for ceiling, choices in (
+    for listed, choices in (
         (("U1", "@S1"), ("U1",)),
         (("U1", "anyone"), ("U1", "U7", "U8")),
         (None, None),
     ):
-        ask = new_ask(to=place, request={"allowed_recipients": ceiling})
+        ask = new_ask(to=place, request={"allowed_recipients": listed})
         assert people_to_choose(ask, people) == choices

@@ -196,7 +196,7 @@ def test_a_call_may_narrow_its_routes_responders_but_never_widen_them(
 
 
 @pytest.mark.rule("SUBMIT-9")
-def test_an_agent_with_routes_cannot_bypass_a_ceiling_by_naming_the_place() -> None:
+def test_an_agent_with_routes_cannot_bypass_a_routes_list_by_naming_the_place() -> None:
     routes = Routes("ops", {"ops": LISTED})
     places: list[Any] = ["chat:C1", "chat:C1/1.1", "chat:@U9", {"surface": "chat", "channel": "C1"}]
     for to in places:

@@ -1,4 +1,4 @@
-"""Carriers that are killed: their approvals end, and nobody is offered a decision that reaches no one."""
+"""Hooks and proxies that are killed: their approvals end, and nobody is offered a decision that reaches no one."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from tests.unit.bot.hook_support import CLAUDE_PERMISSION
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
     """A service with short leases."""
     short = LeasePolicy(seconds=2.0, renewal=0.2, notes_departure=False)
-    monkeypatch.setattr(agent_presence, "CARRIER", short)
-    monkeypatch.setattr(approval_leases, "CARRIER", short)
+    monkeypatch.setattr(agent_presence, "CALLER", short)
+    monkeypatch.setattr(approval_leases, "CALLER", short)
     async with served(tmp_path) as made:
         yield made
 
@@ -45,7 +45,7 @@ async def renewed(service: Served, ask: Ask) -> None:
                 found = await service.running.service.get(ask.id)
                 assert found is not None
                 assert found.open
-                if (found.attendance.wait_seconds or 0.0) > 2 * agent_presence.CARRIER.seconds:
+                if (found.attendance.wait_seconds or 0.0) > 2 * agent_presence.CALLER.seconds:
                     return
                 await following.next_commit()
 

@@ -1,4 +1,4 @@
-"""Files that people send reach the agent's machine by every carrier, with their paths in what the model reads."""
+"""Files that people send reach the agent's machine by hooks, bridges and proxies, and the model reads their paths."""
 
 from __future__ import annotations
 
