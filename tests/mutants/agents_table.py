@@ -266,7 +266,7 @@ AGENTS = (
         )
     ),
     Mutant(
-        f"{_SERVICE}/submit.py",
+        f"{_SERVICE}/submission_reader.py",
         "if isinstance(planned, Plan) and planned.is_open_to_anyone:",
         "if False:",
         (f"{_MCP_TESTS}/test_files_mcp.py",),

@@ -559,12 +559,39 @@ SERVICE = (
             ),
         )
     ),
+    # Groups that are other ones at each place are named for where an ask goes, and for where it goes later.
+    *(
+        Mutant(
+            f"{_SERVICE}/submission_reader.py",
+            line,
+            mutant,
+            (f"{_UNIT}/service/test_place_groups.py",),
+        )
+        for line, mutant in (
+            ("nobody.extend(who if not found else ())", "pass"),
+            ("if not _has_place_groups(surface):", "if False:"),
+            ("there = escalation.to or here", "there = here"),
+            (
+                '"responders": named(escalation.responders, there),',
+                '"responders": escalation.responders,',
+            ),
+            (
+                '"confirmers": named(escalation.confirmers, there),',
+                '"confirmers": escalation.confirmers,',
+            ),
+            ("confirmers=named(planned.confirmers, here),", "confirmers=planned.confirmers,"),
+            (
+                "allowed_recipients=planned.allowed_recipients and named(planned.allowed_recipients, here),",
+                "allowed_recipients=planned.allowed_recipients,",
+            ),
+        )
+    ),
     # People decide on a number as it was written.
     *(
         Mutant(file, line, mutant, (f"{_UNIT}/api/test_approval_integrity.py",))
         for file, line, mutant in (
             (
-                f"{_SERVICE}/submit.py",
+                f"{_SERVICE}/submission_reader.py",
                 "if body.is_rewritten and parsed.dialect == APPROVAL:",
                 "if False:",
             ),

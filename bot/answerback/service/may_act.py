@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import TypeGuard
 
 from answerback.core import refusals
-from answerback.core.ask import ANYONE, Ask, Destination
+from answerback.core.ask import ANYONE, Ask
 from answerback.core.confirmer_copies import copy_at, is_account_elsewhere
-from answerback.core.errors import Problem
 from answerback.core.intents import LISTED, Intent
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.core.walker import Refused
-from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPlaceGroups, Surface
+from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.inbox import find_groups_among
-from answerback.service.submission_plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,56 +146,3 @@ async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -
             return None
         member_of |= found
     return actor._replace(groups=actor.groups | member_of, groups_known=actor.groups_known | groups)
-
-
-def has_place_groups(surface: Surface | None) -> TypeGuard[SupportsPlaceGroups]:
-    """Return True if a surface has groups that are other ones at each place."""
-    kind: type[object] = type(surface)
-    return _is_with_place_groups(kind)  # type: ignore[arg-type] # every class can be hashed
-
-
-@cache
-def _is_with_place_groups(kind: type[object]) -> bool:
-    # Python 3.11 compares all names of a protocol each time, for longer than a submission is planned.
-    return issubclass(kind, SupportsPlaceGroups)
-
-
-def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan | Problem:
-    """Return a plan in which groups that are other ones at each place, such as a chat's administrators, name theirs.
-
-    A problem, if nobody is left of those who may answer or confirm.
-    """
-    here, escalation = planned.destination, planned.escalation
-    nobody: list[str] = []
-
-    def named(who: tuple[str, ...], place: Destination) -> tuple[str, ...]:
-        surface = surfaces.get(place.surface)
-        if not has_place_groups(surface):
-            return who
-        found = surface.name_groups(who, place)
-        nobody.extend(who if not found else ())
-        return found
-
-    if escalation is not None:
-        there = escalation.to or here
-        later = {
-            "responders": named(escalation.responders, there),
-            "confirmers": named(escalation.confirmers, there),
-        }
-        escalation = escalation.model_copy(update=later)
-    named_here = replace(
-        planned,
-        responders=planned.responders and named(planned.responders, here),
-        confirmers=named(planned.confirmers, here),
-        escalation=escalation,
-    )
-    if nobody:
-        message = (
-            f"Nobody could act: a direct message has no {', '.join(dict.fromkeys(nobody))}. Name people by their ids, "
-            "or ask in a group."
-        )
-        return Problem(pointer="/responders", code="responders_required", message=message)
-    return replace(
-        named_here,
-        allowed_recipients=planned.allowed_recipients and named(planned.allowed_recipients, here),
-    )

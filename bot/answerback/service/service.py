@@ -50,6 +50,7 @@ from answerback.service.live_messages import ShownAsks
 from answerback.service.notify import Hooks
 from answerback.service.people_files import PeopleFiles
 from answerback.service.repeated_calls import RepeatedCalls
+from answerback.service.submission_reader import SubmissionReader
 from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
 from answerback.service.waiters import Waiters
@@ -132,16 +133,9 @@ class Service(AskActions, ShownAsks):
         self.people_files: PeopleFilesPort = PeopleFiles(store.files, clock)
         self.anonymous_limits = limits
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
+        reader = SubmissionReader(commits, known_surfaces, routes, check_callback, self.uploads)
         self.submit = Submitter(
-            commits,
-            known_surfaces,
-            routes,
-            check_callback,
-            self.presence,
-            self._repeats,
-            limits,
-            self.grants,
-            self.uploads,
+            commits, reader, self.presence, self._repeats, limits, self.grants, self.uploads
         ).submit
         """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(commits, self.presence)

@@ -358,6 +358,11 @@ class Agent:
         return self.label or self.name
 
 
+def name_of(agent: Agent | None) -> str:
+    """Return the name under which an agent's files, keys and limits are kept; empty if there are no tokens."""
+    return agent.name if agent else ""
+
+
 def read_submission(body: JsonValue) -> Submission:
     """Validate a JSON body as a submission, with the call as OpenAI or Anthropic writes it, too.
 

@@ -1,13 +1,10 @@
-"""Submitting: a tool call becomes a stored ask, or is refused with every error in it."""
+"""Submitting: a tool call that was read becomes a stored ask, or is refused with every error in it."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeVar
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
@@ -17,8 +14,6 @@ from answerback.core.ask import (
     Ask,
     Attendance,
     Change,
-    Destination,
-    OtherAccount,
     Placement,
     Reason,
     RecordEntry,
@@ -28,13 +23,11 @@ from answerback.core.ask import (
     request_entry,
 )
 from answerback.core.controls import memory_key
-from answerback.core.edited_call import EditableCall
-from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
+from answerback.core.errors import DeclinedCallError, InvalidCallError, ProblemError
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Source, start
 from answerback.dialects import registry
-from answerback.dialects.approvals.edits import editable_calls, without_edit_questions
-from answerback.dialects.registry import ParsedCall
+from answerback.dialects.approvals.edits import without_edit_questions
 from answerback.ports.store import Write
 from answerback.ports.store_values import (
     AskLimits,
@@ -47,33 +40,16 @@ from answerback.ports.surface import Shown
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, policy_of
 from answerback.service.ask_limits import too_many_asks
-from answerback.service.files import NO_ATTACHMENTS, Attachments, Files, files_gone
+from answerback.service.files import Files, files_gone
 from answerback.service.grants import Grants, plan_offer
 from answerback.service.json_bodies import unknown_surface
-from answerback.service.may_act import has_place_groups, name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.submission_confirmers import find_confirmation_problem
-from answerback.service.submission_plan import Plan, plan
-from answerback.service.submission_request import (
-    Agent,
-    Routes,
-    Submission,
-    normalize_responders,
-)
+from answerback.service.submission_reader import ReadSubmission, SubmissionReader
+from answerback.service.submission_request import Agent, Submission, name_of
 from answerback_base.strict_json import digest_of
 
 logger = logging.getLogger(__name__)
-_Read = TypeVar("_Read")
-
-_NO_FOLDER: Final = Problem(
-    pointer="/files",
-    code="unknown_value",
-    message="A permission prompt shows no pictures of the agent's folder, and its arguments stay as they are. Submit "
-    "it without these.",
-)
-_NO_AGENT: Final = ""
-"""The asker's name if there are no tokens, and so no agents with names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +65,13 @@ class Submitter:
     """Accepts tool calls and stores them as asks."""
 
     commits: ChangeCommitter
-    known_surfaces: frozenset[str]
-    """The names of all existing surfaces, configured or not."""
-    routes: Routes
-    check_callback: Callable[[str, Agent | None], str | None]
-    """Returns None if a callback may be sent for an agent, else the reason why not."""
+    reader: SubmissionReader
     presence: AgentPresence
     repeats: RepeatedCalls
     limits: AskLimits
     """The limits for callers if there are no tokens."""
     grants: Grants
     files: Files
-    parse_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def submit(
         self,
@@ -135,12 +106,10 @@ class Submitter:
         if join and (joined := await self.repeats.find(join, body, key)) is not None:
             return Submitted(joined, created=False)
         try:
-            parsed, planned, attached = await self._read(body, agent, hook)
-            editable = await self._editable(body, parsed, planned)
-            ask = self._new_ask(body, agent, parsed, planned, join, hook, attached, editable)
-            write = await self._first_write(ask)
-            if attached.inline:
-                await self.files.store_inline(attached, _owner(agent))
+            read = await self.reader.read(body, agent, hook)
+            write = await self._first_write(self._new_ask(body, agent, read, join, hook))
+            if read.attached.inline:
+                await self.files.store_inline(read.attached, name_of(agent))
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
             if key is not None and (first := await self.commits.store.asks.find_created(key)):
@@ -161,7 +130,7 @@ class Submitter:
             files = write.ask.request.files
             raise InvalidCallError(body.name[:100], files_gone(files), write.ask.request.dialect)
         if isinstance(stored, LimitReached):
-            self.commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
+            self.commits.hooks.limited(name_of(agent), stored.limit)
             raise too_many_asks(write.ask, stored, limits)
         ask, request = write.ask, write.ask.request
         extra = {"action": "submitted", "ask_id": ask.id, "agent": request.agent}
@@ -169,139 +138,6 @@ class Submitter:
         logger.info("An ask was submitted", extra=extra)
         self.commits.publish(write)
         return Submitted(ask, created=True)
-
-    async def _read(
-        self, body: Submission, agent: Agent | None, hook: str | None
-    ) -> tuple[ParsedCall, Plan, Attachments]:
-        """The parsed call, its plan and its files; raises InvalidCallError with all their errors."""
-        parsed = await self._parse(body)
-        dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
-        known = self.known_surfaces | self.commits.surfaces.keys()
-        planned = plan(body, self.routes, known, agent, hook, is_up=self.commits.is_up)
-        if isinstance(planned, Plan):
-            planned = self._place(planned)
-        problems = [] if isinstance(planned, Plan) else [*planned]
-        if body.callback is not None and (refusal := self.check_callback(body.callback.url, agent)):
-            problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
-        problems += self._check_enabled(body, dialect)
-        attached: Attachments | tuple[Problem, ...] = NO_ATTACHMENTS
-        files = body.files
-        if dialect == APPROVAL and any(each.folder for each in files):
-            problems.append(_NO_FOLDER)
-        if isinstance(planned, Plan) and planned.is_open_to_anyone:
-            files = tuple(each for each in files if not each.folder)
-        if files:
-            attached = await self.files.read(files, _owner(agent))
-        if not isinstance(attached, Attachments):
-            problems += attached
-        if isinstance(parsed, InvalidCallError):
-            raise InvalidCallError(parsed.tool, [*parsed.problems, *problems], parsed.dialect)
-        if problems or not (isinstance(planned, Plan) and isinstance(attached, Attachments)):
-            raise InvalidCallError(body.name[:100], problems, dialect)
-        return parsed, planned, attached
-
-    def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
-        """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
-        to, surfaces, people = planned.destination, self.commits.surfaces, self.routes.people
-        surface = surfaces.get(to.surface)
-        # In a direct message, other people who are listed do not see it, but it can be handed over to them.
-        if to.user is not None:
-            allowed = planned.allowed_recipients or planned.responders
-            planned = replace(planned, responders=(to.user,), allowed_recipients=allowed)
-            if planned.is_to_owner and surface is not None and not surface.live:
-                to = Destination(surface=to.surface)  # a page has no direct messages
-                planned = replace(planned, destination=to)
-        if surface is None:  # if no person has to answer, none is needed: see _check_askable
-            return (
-                planned
-                if planned.confirmation is None
-                else (unknown_surface(to.surface, surfaces),)
-            )
-        if (wrong := surface.destination_problem(to)) is not None:
-            return (Problem(pointer="/to", code="unknown_route", message=wrong),)
-        default = normalize_responders(surface.default_responders(to), to.surface, people)
-        if responders := planned.responders or default:
-            planned = replace(planned, responders=responders)
-            if planned.escalation is not None or has_place_groups(surface):
-                named = name_place_groups(planned, surfaces)
-                if isinstance(named, Problem):
-                    return (named,)
-                planned = named
-            if planned.confirmation is None:
-                return planned
-            problem = find_confirmation_problem(
-                planned.confirmation,
-                planned.confirmers,
-                planned.responders or (),
-                to,
-                people,
-                planned.confirmers_elsewhere,
-            )
-            return (problem,) if problem else planned
-        message = (
-            "No responders are set for this destination. Add responders to the call, to its route "
-            f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "
-            '"@id" for a group or role, or "anyone".'
-        )
-        return (Problem(pointer="/responders", code="responders_required", message=message),)
-
-    def _plan_other_accounts(
-        self, body: Submission, agent: Agent | None, hook: str | None, planned: Plan
-    ) -> tuple[OtherAccount, ...]:
-        """Return what holds at each other account of the agent's owner, without those where the ask cannot be."""
-        if not planned.other_accounts:
-            return ()
-        surfaces = self.commits.surfaces
-        known = self.known_surfaces | surfaces.keys()
-        places = [each for each in planned.other_accounts if each.surface in surfaces]
-        found: list[OtherAccount] = []
-        for place in places:
-            other = plan(body, self.routes, known, agent, hook, self.commits.is_up, account=place)
-            there = self._place(other) if isinstance(other, Plan) else other
-            if isinstance(there, Plan):
-                found.append(
-                    OtherAccount(
-                        destination=there.destination,
-                        responders=there.responders or (),
-                        confirmers=there.confirmers,
-                        confirmers_elsewhere=there.confirmers_elsewhere,
-                        allowed_recipients=there.allowed_recipients,
-                        escalation=there.escalation,
-                    )
-                )
-        return tuple(found)
-
-    async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
-        """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
-        try:
-            return await self._in_turn(body, lambda: _parse_call(body))
-        except InvalidCallError as error:
-            return error
-
-    async def _editable(
-        self, body: Submission, parsed: ParsedCall, planned: Plan
-    ) -> tuple[EditableCall, ...]:
-        """Return the calls that people may change."""
-        if not (body.takes_edited and planned.edit and parsed.dialect == APPROVAL):
-            return ()
-        return await self._in_turn(body, lambda: editable_calls(body.name, parsed.arguments))
-
-    async def _in_turn(self, body: Submission, read: Callable[[], _Read]) -> _Read:
-        """Read a call, a slow one in a thread, one at a time."""
-        if registry.is_quick_to_parse(body.arguments):
-            return read()
-        async with self.parse_lock:
-            return await asyncio.to_thread(read)
-
-    def _check_enabled(self, body: Submission, dialect: str) -> list[Problem]:
-        tool = body.arguments.get("tool")
-        asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
-        rules = self.commits.rules
-        key = rules.disabling_key(dialect, body.name, asking) if rules.tools else None
-        if key is None:
-            return []
-        message = f'The tool "{body.name}" is switched off here ({key} is false). Do not call it.'
-        return [Problem(pointer="/name", code="unknown_value", message=message)]
 
     def _check_askable(self, ask: Ask) -> None:
         """Refuse an ask that needs a person on a surface that is not configured.
@@ -324,14 +160,12 @@ class Submitter:
         self,
         body: Submission,
         agent: Agent | None,
-        parsed: ParsedCall,
-        planned: Plan,
+        read: ReadSubmission,
         join: str | None,
         hook: str | None,
-        attached: Attachments,
-        editable: tuple[EditableCall, ...],
     ) -> Ask:
         now, rules = self.commits.clock.now(), self.commits.rules
+        parsed, planned = read.parsed, read.planned
         form = parsed.form
         if body.takes_edited and parsed.dialect == APPROVAL:
             form = without_edit_questions(form)
@@ -357,7 +191,7 @@ class Submitter:
             remind_after=planned.remind_after,
             push_after=planned.push_after,
             escalation=planned.escalation,
-            other_accounts=self._plan_other_accounts(body, agent, hook, planned),
+            other_accounts=read.other_accounts,
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,
@@ -368,7 +202,7 @@ class Submitter:
             if rules.tools
             else {},
             origin=planned.origin,
-            editable=editable,
+            editable=read.editable,
             route=planned.route,
             mark=planned.mark,
             urgency=planned.urgency,
@@ -376,7 +210,7 @@ class Submitter:
             grants=plan_offer(agent, body, parsed, planned) if planned.grants else None,
             hook=hook,
             ends_with_caller=(body.leased or hook is not None) and parsed.dialect == APPROVAL,
-            files=attached.files,
+            files=read.attached.files,
             trace={} if begin_trace is None else begin_trace(ask_id),
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -455,15 +289,7 @@ def _key(agent: Agent | None, key: str | None, digest: str, hook: str | None) ->
         return None
     # No header can contain a line end, so no agent can submit an ask in a hook's place.
     scope = "" if hook is None else f"{hook}\n"
-    return Idempotency(agent.name if agent else _NO_AGENT, scope + key, digest)
-
-
-def _parse_call(body: Submission) -> ParsedCall:
-    parsed = registry.parse_call(body.name, body.arguments, body.dialect)
-    if body.is_rewritten and parsed.dialect == APPROVAL:
-        # People decide on a number as the host wrote it: rounded, it may be another.
-        return registry.parse_call(body.name, body.written_arguments, body.dialect)
-    return parsed
+    return Idempotency(name_of(agent), scope + key, digest)
 
 
 def _submitted_before(first: Existing) -> Submitted:
@@ -475,8 +301,3 @@ def _submitted_before(first: Existing) -> Submitted:
 
 async def _save_nothing(_shown: object) -> None:
     """A surface without a live message has nothing to save."""
-
-
-def _owner(agent: Agent | None) -> str:
-    """Return whose the files are; empty if there are no tokens."""
-    return agent.name if agent else _NO_AGENT

@@ -11,19 +11,15 @@ import pytest
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, ConfirmerCopy, Destination, Reason, Status, end_ask
 from answerback.core.confirmation import ConfirmationRule
-from answerback.core.errors import PlatformUnavailableError, Problem
+from answerback.core.errors import PlatformUnavailableError
 from answerback.core.intents import LISTED, Intent
-from answerback.core.origin import Origin
 from answerback.core.people import COUNTS_AFTER, AccountLink, People
 from answerback.core.person import Person
 from answerback.core.placement import PlaceBefore, Placement
-from answerback.core.request import Escalation
-from answerback.core.urgency import Urgency
 from answerback.core.walker import Phase, Refused
 from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.service import may_act
 from answerback.service.may_act import NeedsGroups
-from answerback.service.submission_plan import Plan
 from answerback_testing.example_asks import FORM, new_ask, with_values
 from tests.service_support import FakeSurface
 
@@ -34,7 +30,7 @@ CHAT: Final = Destination(surface="chat", channel="C1")
 
 
 class Groups(FakeSurface):
-    """A chat whose groups have members, and whose administrators are a group of each channel."""
+    """A chat whose groups have members."""
 
     def __init__(self, members: Mapping[str, frozenset[str]], *, away: bool = False) -> None:
         super().__init__()
@@ -44,10 +40,6 @@ class Groups(FakeSurface):
         if self.away:
             raise PlatformUnavailableError("the chat is away")
         return groups & self.members.get(person.user_id, frozenset())
-
-    def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
-        there = (each for each in who if destination.channel or each != "@admins")
-        return tuple(f"@{destination.channel}" if each == "@admins" else each for each in there)
 
 
 def asked(**more: Any) -> Ask:
@@ -264,84 +256,3 @@ async def test_groups_are_looked_up_for_each_account_where_the_ask_is() -> None:
     assert found is not None
     assert found.groups == {"all", "leads"}
     assert found.groups_known == {"all", *leads}
-
-
-def plan(
-    responders: tuple[str, ...] | None = ("ann",),
-    *,
-    confirmers: tuple[str, ...] = (),
-    allowed_recipients: tuple[str, ...] | None = None,
-    escalation: Escalation | None = None,
-    destination: Destination = CHAT,
-) -> Plan:
-    return Plan(
-        destination=destination,
-        responders=responders,
-        remind_after=(),
-        push_after=10.0,
-        expires_in=None,
-        on_expiry="cancel",
-        context_format="markdown",
-        mention=False,
-        escalation=escalation,
-        origin=Origin(),
-        route=None,
-        mark=None,
-        urgency=Urgency.NORMAL,
-        confirmation=None,
-        confirmers=confirmers,
-        confirmers_elsewhere=(),
-        allowed_recipients=allowed_recipients,
-        grants=None,
-        edit=False,
-    )
-
-
-def named(planned: Plan) -> Plan:
-    done = may_act.name_place_groups(planned, {"chat": Groups({}), "plain": FakeSurface("plain")})
-    assert isinstance(done, Plan), done
-    return done
-
-
-@pytest.mark.rule("TELEGRAM-10")
-def test_the_administrators_of_a_place_are_named_for_it() -> None:
-    done = named(
-        plan(("ann", "@admins"), confirmers=("@admins",), allowed_recipients=("@admins", "eve"))
-    )
-    assert done.responders == ("ann", "@C1")
-    assert done.confirmers == ("@C1",)
-    assert done.allowed_recipients == ("@C1", "eve")
-    nobody = named(plan(None))
-    assert (nobody.responders, nobody.allowed_recipients, nobody.escalation) == (None, None, None)
-
-
-@pytest.mark.rule("TELEGRAM-10")
-@pytest.mark.parametrize(
-    ("to", "group"),
-    [(None, "@C1"), (Destination(surface="chat", channel="C2"), "@C2")],
-)
-def test_those_of_an_escalation_are_named_for_where_it_leads(
-    to: Destination | None, group: str
-) -> None:
-    later = Escalation(after=60.0, to=to, responders=("@admins",), confirmers=("@admins", "eve"))
-    done = named(plan(escalation=later)).escalation
-    assert done is not None
-    assert (done.responders, done.confirmers) == ((group,), (group, "eve"))
-
-
-@pytest.mark.rule("TELEGRAM-10")
-@pytest.mark.parametrize("surface", ["plain", "pager"])
-def test_other_surfaces_keep_the_names_as_they_are(surface: str) -> None:
-    there = Destination(surface=surface, channel="C1")
-    assert named(plan(("@admins",), destination=there)).responders == ("@admins",)
-
-
-@pytest.mark.rule("TELEGRAM-10")
-def test_where_nobody_is_left_the_plan_is_refused() -> None:
-    direct = Destination(surface="chat", user="ann")
-    refused = may_act.name_place_groups(
-        plan(("@admins",), destination=direct), {"chat": Groups({})}
-    )
-    assert isinstance(refused, Problem)
-    assert refused.code == "responders_required"
-    assert "no @admins" in refused.message
