@@ -21,6 +21,7 @@ from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.test_starting import when_logged
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
 LABELS = Labels()
@@ -345,10 +346,12 @@ async def test_a_note_that_cannot_be_sent_is_logged(
 ) -> None:
     ask = await submit_ask(up)
     up.discord.faults.server_error("POST /users/@me/channels", times=4)
+    logged = when_logged(caplog, "could not be told what became of it")
     await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), ""), "❌")
-    await up.discord.faults.called("POST /users/@me/channels", 4)
+    async with asyncio.timeout(WAIT):
+        await logged.wait()
+    assert up.discord.faults.count("POST /users/@me/channels") == 4
     await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
-    assert "could not be told what became of it" in caplog.text
 
 
 @pytest.mark.rule("TYPED-8", "CLAIM-12")

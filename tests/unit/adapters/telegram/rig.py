@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from socket import socket
 from typing import Any, Literal, get_args
 
 from aiohttp import web
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
@@ -29,7 +31,8 @@ from answerback_testing.manual_timers import ManualTimers
 from answerback_testing.surface_harness import follow_other_replicas
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
-from tests.fakes.telegram.world import Chat, User
+from tests.fakes.telegram.world import Chat, Message, User
+from tests.service_support import WAIT
 from tests.surface_setups import create_host, open_store
 
 Mode = Literal["polling", "http"]
@@ -66,6 +69,17 @@ class Rig:
         stored = await self.store.asks.get(ask.id)
         assert stored is not None
         return stored
+
+    async def until_stored(self, key: str, value: JsonValue) -> None:
+        """Wait until a draft has a value, or has none any more: what is stored after a message tells nobody."""
+        async with asyncio.timeout(WAIT):
+            while await self.store.drafts.get(key) != value:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+    async def until_awaited(self, request: Message | None, chat: Chat) -> None:
+        """Wait until it is stored to which request what Ann types in a chat replies; None: to none any more."""
+        sent = None if request is None else f"{chat.id}:{request.id}"
+        await self.until_stored(f"telegram:awaited:{chat.id}:{self.ann.id}", sent)
 
 
 @asynccontextmanager

@@ -112,16 +112,13 @@ async def test_a_text_answers_again_once_the_request_is_gone(tmp_path: Path, the
         ask, chat = await own_chat(at, [GO, WHY])
         await press(at, at.ann, live(chat, ask), LABELS.reply)
         request = await helper(at, chat, live(chat, ask))
+        await at.until_awaited(request, chat)
         if then == "cancelled":
             await press(at, at.ann, request, LABELS.cancel)
             await at.telegram.until(lambda: request.id not in chat.messages)
         await press(at, at.ann, live(chat, ask), LABELS.yes)
         await at.shown(ask)
-        key = f"telegram:awaited:{chat.id}:{at.ann.id}"
-        awaited = await at.store.drafts.get(key)
-        while awaited is not None and then != "cancelled":
-            await asyncio.sleep(0.01)
-            awaited = await at.store.drafts.get(key)
+        await at.until_awaited(None, chat)
         at.telegram.pass_time()
         said = await at.telegram.person_sends(at.ann, chat, "because")
         await at.telegram.until(lambda: said.reactions)
@@ -183,12 +180,8 @@ async def test_a_request_of_which_nothing_is_stored_any_more_says_so(
         ask = await at.submit([GO])
         await press(at, at.ann, live(at.group, ask), LABELS.reply)
         request = await helper(at, at.group, live(at.group, ask))
-        key = f"telegram:request:{at.group.id}:{request.id}"
-        stored = await at.store.drafts.get(key)
-        while stored is None:
-            await asyncio.sleep(0.01)
-            stored = await at.store.drafts.get(key)
-        await at.service.save_draft(key, None)
+        await at.until_awaited(request, at.group)
+        await at.service.save_draft(f"telegram:request:{at.group.id}:{request.id}", None)
         empty = f"{LABELS.send} {LABELS.none_chosen}"
         assert await press(at, at.ann, request, empty) == LABELS.not_found
         assert (await at.shown(ask)).status is Status.OPEN

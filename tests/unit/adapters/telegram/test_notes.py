@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
@@ -72,9 +71,7 @@ async def test_a_reply_to_what_certainly_asks_for_nothing_holds_up_no_later_mess
             at.telegram.pass_time()
             said = await at.telegram.person_sends(eve, at.group, "mine", shown.id)
             quoted = await helper(at, at.group, said)
-            key = about_key(f"{at.group.id}:{quoted.id}")
-            while await at.store.drafts.get(key) is None:  # noqa: ASYNC110 stored once it is sent
-                await asyncio.sleep(0.01)
+            await at.until_stored(about_key(f"{at.group.id}:{quoted.id}"), value=False)
         waited.clear()
         at.telegram.pass_time()
         await at.telegram.person_sends(at.ann, at.group, "because", quoted.id)
@@ -90,9 +87,7 @@ async def test_a_request_that_is_too_old_to_be_deleted_loses_its_buttons(tmp_pat
         ask = await at.submit([GO])
         await press(at, at.ann, live(at.group, ask), LABELS.reply)
         request = await helper(at, at.group, live(at.group, ask))
-        key = f"telegram:request:{at.group.id}:{request.id}"
-        while await at.store.drafts.get(key) is None:  # noqa: ASYNC110 stored once it is sent
-            await asyncio.sleep(0.01)
+        await at.until_awaited(request, at.group)
         at.telegram.pass_time(49 * 3_600)
         await at.telegram.person_sends(at.ann, at.group, "not now", request.id)
         await at.telegram.until(lambda: not request.buttons)

@@ -79,9 +79,7 @@ def pending(at: Rig) -> PendingDeliveries:
 
 async def until_handled(at: Rig, surface: str = "telegram") -> None:
     """Wait until nothing is left of what was stored."""
-    async with asyncio.timeout(WAIT):
-        while await at.service.draft(f"{surface}:files") is not None:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    await at.until_stored(f"{surface}:files", None)
 
 
 @pytest.mark.rule("FILE-25", "FILE-15")
@@ -381,7 +379,8 @@ async def test_a_file_that_cannot_be_read_is_refused_and_its_address_kept_secret
     tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with rig(tmp_path, delays=replace(PATIENT, files=0.1)) as at:
+    delays = replace(PATIENT, files=0.1) if fault == "stalled" else PATIENT
+    async with rig(tmp_path, delays=delays) as at:
         ask, chat = await own_chat(at, [WHY])
         files = at.telegram.sent_files
         files.redirect_to = f"{at.telegram.url}/secret" if fault == "redirect" else None
@@ -389,7 +388,8 @@ async def test_a_file_that_cannot_be_read_is_refused_and_its_address_kept_secret
         files.stalled = asyncio.Event() if fault == "stalled" else None
         said = await send(at, chat, "see", [("a.csv", b"ab")])
         await is_refused(at, ask, chat, said, "a.csv could not be read from Telegram")
-        assert len(files.downloads) == 1
+        # On a busy machine, the time may be over before the download begins.
+        assert len(files.downloads) <= 1 if fault == "stalled" else len(files.downloads) == 1
         assert at.telegram.token not in caplog.text + (await newest(at, chat, said.id)).text
         if files.stalled:
             files.stalled.set()

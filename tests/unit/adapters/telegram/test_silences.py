@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -67,10 +66,8 @@ async def test_a_reply_to_a_request_that_is_lost_is_answered(tmp_path: Path, lab
         ask = await at.submit([WHY])
         await press(at, at.ann, live(at.group, ask), label)
         request = await helper(at, at.group, live(at.group, ask))
-        key = f"telegram:request:{at.group.id}:{request.id}"
-        while await at.store.drafts.get(key) is None:  # noqa: ASYNC110 stored once it is sent
-            await asyncio.sleep(0.01)
-        await at.service.save_draft(key, None)
+        await at.until_awaited(request, at.group)
+        await at.service.save_draft(f"telegram:request:{at.group.id}:{request.id}", None)
         at.telegram.pass_time(60)
         said = await at.telegram.person_sends(at.ann, at.group, "because", request.id)
         await at.telegram.until(lambda: said.reactions)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback_chat import typed_entries
 from tests.fakes.telegram.world import Chat, Message
-from tests.service_support import WAIT
 from tests.unit.adapters.telegram.rig import Rig, rig
 from tests.unit.adapters.telegram.test_entries import WHY, own_chat
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press, send_click
@@ -140,10 +138,7 @@ async def test_a_text_after_a_request_that_could_not_be_sent_answers_the_questio
         at.ann.blocked = True
         await press(at, at.ann, live(chat, ask), LABELS.reply)
         await at.telegram.until(lambda: any(call[2] == 403 for call in at.telegram.log))
-        key = f"telegram:awaited:{chat.id}:{at.ann.id}"
-        async with asyncio.timeout(WAIT):
-            while await at.store.drafts.get(key) is not None:  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(0.01)
+        await at.until_awaited(None, chat)
         at.ann.blocked = False
         said = await at.telegram.person_sends(at.ann, chat, "because")
         await at.telegram.until(lambda: said.reactions)

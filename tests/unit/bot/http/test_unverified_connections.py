@@ -267,12 +267,13 @@ async def test_four_hundred_unfinished_bodies_stay_within_the_memory_budget() ->
 
 @pytest.fixture
 async def body_port() -> AsyncIterator[int]:
-    """The port of a listener that limits bodies to a kilobyte and half a second."""
+    """The port of a listener that limits bodies to a kilobyte, and to the seconds in the address."""
 
     async def take(request: web.Request) -> web.Response:
+        seconds = float(request.query["seconds"])
         try:
             read = await receive_body(
-                request, 1024, compressed=True, pool=BodyMemoryBudget(0), seconds=0.5
+                request, 1024, compressed=True, pool=BodyMemoryBudget(0), seconds=seconds
             )
         except BodyError as error:
             return web.Response(status=error.status, text=str(error))
@@ -305,7 +306,10 @@ async def test_a_body_is_accepted_or_refused_in_time(
     body_port: int, headers: bytes, body: bytes, status: int
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", body_port)
-    writer.write(b"POST / HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n" + body)
+    seconds = b"0.3" if status == 408 else b"60"
+    writer.write(
+        b"POST /?seconds=" + seconds + b" HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n" + body
+    )
     assert b" %d " % status in await read_response(reader)
     await close(writer)
 
