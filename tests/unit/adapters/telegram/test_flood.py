@@ -36,11 +36,17 @@ def _is_version(message: Message, version: int) -> bool:
     return message.version == version
 
 
+@pytest.fixture(autouse=True)
+def limits_that_do_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine, no limit ends by itself, and no edit comes between two posts that wait."""
+    monkeypatch.setattr(api_client, "GROUP_WINDOW", _HOUR)
+    monkeypatch.setattr(api_client, "_TURN_SECONDS", WAIT)
+
+
 @pytest.mark.rule("TELEGRAM-4", "TELEGRAM-2")
 async def test_a_flood_of_ticks_is_answered_at_once_and_edits_stay_within_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(api_client, "GROUP_WINDOW", _HOUR)  # does not end on a slow machine
     most = limits.GROUP_PER_MINUTE
     async with FakeTelegram(most) as telegram, rig(tmp_path, telegram=telegram) as at:
         shown = live(at.group, await at.submit([WHICH]))
@@ -77,10 +83,7 @@ async def test_a_call_that_telegram_refused_does_not_count_toward_the_limit() ->
 
 
 @pytest.mark.rule("TELEGRAM-2")
-async def test_posts_that_have_waited_for_a_limit_go_before_edits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(api_client, "_TURN_SECONDS", WAIT)  # does not end on a slow machine
+async def test_posts_that_have_waited_for_a_limit_go_before_edits() -> None:
     limit = json.dumps({"ok": False, "parameters": {"retry_after": 0.01}})
     async with FakeTelegram() as telegram, aiohttp.ClientSession() as http:
         calls, chat = TelegramApi(http, telegram.token, telegram.url), str(telegram.add_group().id)
@@ -122,9 +125,6 @@ async def test_asks_that_wait_for_a_groups_limit_are_posted_before_others_are_ed
             posted_at.append(time.monotonic())
 
     monkeypatch.setattr(TelegramApi, "raise_if_limited", watched)
-    # However slow the machine, the limit does not end by itself, and no edit comes between two posts.
-    monkeypatch.setattr(api_client, "GROUP_WINDOW", _HOUR)
-    monkeypatch.setattr(api_client, "_TURN_SECONDS", WAIT)
     async with rig(tmp_path, "http") as at:
         body = {
             "name": "ask_user",
@@ -157,11 +157,11 @@ async def test_asks_that_wait_for_a_groups_limit_are_posted_before_others_are_ed
             return [method for method, _, _ in at.telegram.log if "Message" in method]
 
         # However long that took: the limit ends now.
-        passed = posted_at[0] + _HOUR - real()
-        monkeypatch.setattr(time, "monotonic", lambda: real() + passed)
+        passed = [posted_at[0] + _HOUR - real()]
+        monkeypatch.setattr(time, "monotonic", lambda: real() + passed[-1])
         await at.telegram.until(lambda: len(counted()) >= asks)
         assert counted() == ["sendMessage"] * asks
         await until_visible(asks)
-        monkeypatch.setattr(time, "monotonic", lambda: real() + 2 * _HOUR)
+        passed.append(2 * _HOUR)
         await at.message_sync.wait_until_idle()
         assert counted()[asks:] == ["editMessageText"] * limits.GROUP_PER_MINUTE
