@@ -203,6 +203,7 @@ class TelegramChat(Chat):
         self.channel = str(self.group.id)
         self.people = dict(zip(NAMES, ids, strict=True))
         self._clients = {str(each.id): TelegramClient(self, telegram, each) for each in users}
+        self._helpers = set[int]()
         self.faults = TelegramFaults(self, telegram)
         self.calls = telegram.arrived
         self.delivered = telegram.sent
@@ -245,10 +246,12 @@ class TelegramChat(Chat):
         return [*latest.values()]
 
     def count_helpers(self) -> int:
-        """Return the number of messages that are no asks, such as requests to type."""
-        messages = self.group.messages.values()
+        """Return the number of messages so far that are no asks, such as requests to type."""
         bot = self._telegram.bot
-        return sum(each.sender is bot and each.reply_to is not None for each in messages)
+        for each in self.group.messages.values():
+            if each.sender is bot and each.reply_to is not None:
+                self._helpers.add(each.id)  # it may be deleted between two counts
+        return len(self._helpers)
 
     def remove(self, shown: Shown) -> None:
         for each in self.shown():
