@@ -188,14 +188,16 @@ class CodexBridge:
         async def answer(ask: Ask) -> None:
             if ask.end_turn and params.get("turnId") is not None:
                 self._interrupt(params)
-            self.to_server(_encode_line({"id": request_id, **answer_of(method, ask)}))
+            decision = _encode_line({"id": request_id, **answer_of(method, ask)})
             if method == QUESTION:
-                self._unresolved[key], text = ask.id, files_for_model(ask)
-            else:
-                self._reports.start([ask.id])  # Codex does not say that it has it
-                text = words_for_model(ask)
-            if params.get("turnId") is not None and text is not None:
-                self._steer(params, text)
+                self.to_server(decision)
+                self._unresolved[key] = ask.id
+                self._steer(params, files_for_model(ask))
+                return
+            # The words go first, so that the model reads them with the decision, and does not act on that alone.
+            self._steer(params, words_for_model(ask))
+            self.to_server(decision)
+            self._reports.start([ask.id])  # Codex does not say that it has it
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)  # further messages about it are for the client
@@ -229,8 +231,10 @@ class CodexBridge:
         """End the turn."""
         self._send("turn/interrupt", {key: params.get(key) for key in ("threadId", "turnId")})
 
-    def _steer(self, params: Json, text: str) -> None:
-        """Tell the model what a person said to a request for permission."""
+    def _steer(self, params: Json, text: str | None) -> None:
+        """Tell the model what a person said to a request of a turn, if anything."""
+        if text is None or params.get("turnId") is None:
+            return
         turn: Json = {"threadId": params.get("threadId"), "expectedTurnId": params.get("turnId")}
         self._send("turn/steer", turn | {"input": [{"type": "text", "text": text}]})
 

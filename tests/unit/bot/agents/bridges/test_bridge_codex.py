@@ -97,6 +97,12 @@ class Talk:
         found: Json = relayed["params"]
         return found
 
+    async def read_response(self) -> Json:
+        """The next response that the app server read; words of people may stand before it."""
+        while "method" in (found := await self.read()):
+            pass
+        return found
+
     async def ended(self) -> int:
         """Wait until the command has ended; returns its exit status."""
         async with asyncio.timeout(PATIENCE):
@@ -166,7 +172,7 @@ async def test_people_answer_what_codex_asks(
         ask = await service.newest()
         assert (ask.request.conversation, ask.request.urgency) == (THREAD, "high")
         await service.act(ask, **action)
-        assert await talk.read() == {"id": request_["id"], "result": expected}
+        assert await talk.read_response() == {"id": request_["id"], "result": expected}
 
 
 @pytest.mark.rule("ASK-8", "CONNECT-5")
@@ -211,8 +217,8 @@ async def test_words_with_a_decision_steer_the_turn(service: Served) -> None:
     async with run_bridge(service, [COMMAND]) as talk:
         ask = await service.newest()
         await service.act(ask, action="answer", value="accept", note="On staging.")
-        assert await talk.read() == {"id": COMMAND["id"], "result": {"decision": "accept"}}
         steered = await talk.read()
+        assert await talk.read() == {"id": COMMAND["id"], "result": {"decision": "accept"}}
     assert steered["method"] == "turn/steer"
     headline = ask.form.questions[0].text
     [said] = steered["params"]["input"]
@@ -224,8 +230,8 @@ async def test_what_a_person_replies_to_an_approval_steers_the_turn(service: Ser
     async with run_bridge(service, [COMMAND]) as talk:
         ask = await service.newest()
         await service.act(ask, action="reply", text="Use the other one.")
-        assert await talk.read() == {"id": COMMAND["id"], "result": {"decision": "decline"}}
         steered = await talk.read()
+        assert await talk.read() == {"id": COMMAND["id"], "result": {"decision": "decline"}}
     assert steered["method"] == "turn/steer"
     headline = ask.form.questions[0].text
     text = f'The user was asked "{headline}" and replied: Use the other one.'
@@ -392,7 +398,7 @@ async def test_people_answer_what_only_the_bridge_has_announced(
 ) -> None:
     async with run_bridge(service, [request_]) as talk:
         await service.act(await service.newest(), **action)
-        assert (await talk.read())["result"] == result
+        assert (await talk.read_response())["result"] == result
 
 
 @pytest.mark.rule("CONNECT-11")
