@@ -1,13 +1,14 @@
 """Ask for what has to be typed, one input after the other, in messages that people reply to: for chats without forms.
 
-What a request is for is stored under the id of its message, and what was typed so far next to the ask: nothing is lost
-by a restart. A request whose sending had an unknown outcome is unknown; the person presses the button again.
+What a request is for is stored under the id of its message, and what was typed so far next to the ask, with the ids of
+the files that came with it: nothing is lost by a restart. A request whose sending had an unknown outcome is unknown;
+the person presses the button again.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -16,9 +17,9 @@ from pydantic import JsonValue
 from answerback.core.actions import Other
 from answerback.core.ask import Ask
 from answerback.core.confirmer_copies import copy_at
-from answerback.core.errors import PlatformError, Problem
+from answerback.core.errors import PlatformError, Problem, ProblemError
 from answerback.core.files import AttachedFile
-from answerback.core.intents import RequestedAction
+from answerback.core.intents import RequestedAction, WithFiles
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.ports.surface import Actor, Asks
@@ -28,12 +29,23 @@ from answerback.presentation.form_spec import Entry as FormEntry
 from answerback.presentation.form_spec import FormSpec, plan_form, selected_options
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback_base.backoff import Backoff
-from answerback_chat.control_codec import Control, decode, object_of
+from answerback_chat.control_codec import Control, decode, list_of, object_of
 from answerback_chat.interactions import MessageInteraction
 from answerback_chat.selection_drafts import check_selection, with_selected
+from answerback_chat.typed_messages import dealt_with_key
 
 Effect: TypeAlias = Callable[[], Awaitable[object]]
-Read: TypeAlias = tuple[RequestedAction | None, tuple[Effect, ...]]
+
+
+class Read(NamedTuple):
+    """The action that an entry completes, or what follows it."""
+
+    action: RequestedAction | None
+    """The action that was entered, with all files; None: something else follows, or the entry leads to nothing."""
+    after: tuple[Effect, ...] = ()
+    is_kept: bool = False
+    """True if the entry is kept, with its files, for the action that a later input completes."""
+
 
 KEEP: Final = "keep"
 """The argument of a control that answers with what an input starts with."""
@@ -41,6 +53,8 @@ TRIES: Final = 6
 """Times that a new request is looked for: within a few seconds it is stored."""
 _BESIDE_SELECTION: Final = frozenset({FormEntry.OTHER, FormEntry.NOTE})
 """Entries that are sent together with what is ticked."""
+_FILES: Final = "files"
+"""The key, beside what was typed, of the ids of the files that came with it, by the id of the input."""
 _SENDING: Final = ""
 """Stored for a request that is being sent: what is typed at once after it has to wait for its id."""
 
@@ -52,6 +66,8 @@ class Entry(NamedTuple):
     control: Control
     page: int = 0
     digest: str = ""
+    after: str = ""
+    """The delivery of the entry after which it was asked for, if that was typed for an earlier input."""
 
 
 class Entering(MessageInteraction, Protocol):
@@ -118,9 +134,10 @@ class TypedEntries(ABC, Generic[C]):
         key = self._request_key(message)
         stored = await (self._stored(key, None) if is_new else self._asks.draft(key))
         match stored:
-            case {"control": str(text), "page": int(page), "digest": str(digest)}:
+            case {"control": str(text), "page": int(page), "digest": str(digest), **more}:
                 control = decode(text)
-                return None if control is None else Entry(control, page, digest)
+                after = str(more.get("after", ""))
+                return None if control is None else Entry(control, page, digest, after)
             case _:
                 return None
 
@@ -174,7 +191,8 @@ class TypedEntries(ABC, Generic[C]):
             await self._asks.save_draft(awaited, None)
             raise
         digest = selection_digest(selected)
-        request: JsonValue = {"control": control.encode(), "page": page, "digest": digest}
+        request: dict[str, JsonValue] = {"control": control.encode(), "page": page}
+        request |= {"digest": digest, "after": click.delivery}
         await self._asks.save_draft(self._request_key(sent), request)
         await self._asks.save_draft(awaited, sent)
 
@@ -187,39 +205,102 @@ class TypedEntries(ABC, Generic[C]):
         entry = click.entry
         spec = self.plan(view, click.control, selected)
         if entry is None or spec is None or entry.page >= len(spec.inputs):
-            return None, ()
+            return Read(None)
         if spec.entry in _BESIDE_SELECTION and is_several(view.prompt):
             changed = self._labels.selection_changed.format(submit=spec.title)
             if unseen := check_selection(tuple(selected), entry.digest, changed):
-                return None, (lambda: self._tell(click, unseen),)
+                return Read(None, (lambda: self._tell(click, unseen),))
         if click.typed is not None and not (click.text.strip() or click.files):
             missing = Problem(pointer="", code="text_missing", message=self._labels.text_missing)
-            return None, (lambda: self._tell(click, [missing]),)
+            return Read(None, (lambda: self._tell(click, [missing]),))
+        return await self._read_input(click, ask, view, spec, entry, selected)
+
+    async def _read_input(
+        self, click: C, ask: Ask, view: View, spec: FormSpec, entry: Entry, selected: Sequence[int]
+    ) -> Read:
+        """Keep what was entered in an input, or with the last one return the action."""
         each = spec.inputs[entry.page]
         entered: dict[str, JsonValue] = {each.id: self._entered(click, each)}
         if not spec.inputs[0].is_typed:
             entered[spec.inputs[0].id] = [*selected]
-        values = object_of(await self._asks.draft(_values_key(click))) | entered
+        draft = object_of(await self._asks.draft(_values_key(click)))
+        kept = object_of(draft.get(_FILES))
+        values = _decoded({key: value for key, value in draft.items() if key != _FILES} | entered)
         following = entry.page + 1
         if following < len(spec.inputs):
-            problems = form_values.page_problems(spec, 1, entry.page, _decoded(values))
+            problems = form_values.page_problems(spec, 1, entry.page, values)
             if problems:
-                return None, (lambda: self._tell(click, problems),)
-            await self._asks.change_draft(
-                _values_key(click), lambda draft: object_of(draft) | entered
-            )
-            return None, (
+                return Read(None, (lambda: self._tell(click, problems),))
+            await self._keep(click, each, entered)
+            after = (
                 lambda: self.ask_for(click, ask, view, spec, following, selected),
                 lambda: self._delete(click.message),
             )
+            return Read(None, after, is_kept=True)
         action: RequestedAction | tuple[Problem, ...] = form_values.read_form(
-            spec, _decoded(values), view.prompt
+            spec, values, view.prompt
         )
         if isinstance(action, Other) and view.prompt and is_several(view.prompt):
             action = with_selected(action, view.prompt, tuple(selected))
         if isinstance(action, tuple):
-            return None, self._problems(click, ask, view, spec, action, selected, entry.page)
-        return action, ()
+            said = self._problems(click, ask, view, spec, action, selected, entry.page)
+            return Read(None, said)
+        earlier = [name for each in spec.inputs[: entry.page] for name in _ids(kept.get(each.id))]
+        return await self._with_files(click, ask, action, earlier)
+
+    async def _with_files(
+        self, click: C, ask: Ask, action: RequestedAction, earlier: Sequence[str]
+    ) -> Read:
+        """Return an action with the files of the last input, and those of the earlier ones, by their ids.
+
+        These are kept for as long as any upload that nothing claims: if one is gone, that is said.
+        """
+        if not isinstance(action, WithFiles):
+            return Read(action)
+        found: Sequence[AttachedFile] = ()
+        if earlier:
+            try:
+                found = await self._asks.people_files.find(earlier, click.actor.person, ask.id)
+            except ProblemError as error:
+                gone = tuple(error.problems)
+                await self._forget_files(click)
+                return Read(None, (lambda: self._tell(click, gone),))
+        return Read(replace(action, files=(*found, *click.files)))
+
+    async def _keep(self, click: C, each: Input, entered: dict[str, JsonValue]) -> None:
+        """Store what was entered in an input that is not the last, and the ids of its files, until the last one is
+        entered. Those of an earlier entry are deleted."""
+        before: list[str] = []
+        new: list[JsonValue] = [file.id for file in click.files]
+
+        def keep(draft: JsonValue) -> JsonValue:
+            values = object_of(draft)
+            files = object_of(values.get(_FILES))
+            before[:] = _ids(files.get(each.id))
+            kept = files | {each.id: new} if new or before else files
+            return values | entered | ({_FILES: kept} if kept else {})
+
+        await self._asks.change_draft(_values_key(click), keep)
+        if click.typed is not None:  # if it comes again, it is no answer to the ask either
+            await self._asks.save_draft(dealt_with_key(click.delivery), value=True)
+        await self._drop(file_id for file_id in before if file_id not in new)
+
+    async def _forget_files(self, click: C) -> None:
+        """Delete the files that are kept, and keep what was typed."""
+        kept: list[str] = []
+
+        def forget(draft: JsonValue) -> JsonValue:
+            values = object_of(draft)
+            kept[:] = _ids_of(values)
+            return {key: value for key, value in values.items() if key != _FILES} or None
+
+        await self._asks.change_draft(_values_key(click), forget)
+        await self._drop(kept)
+
+    async def _drop(self, file_ids: Iterable[str]) -> None:
+        """Delete files, unless an ask has claimed them."""
+        for file_id in file_ids:
+            await self._asks.people_files.drop(file_id)
 
     def _problems(
         self,
@@ -240,11 +321,16 @@ class TypedEntries(ABC, Generic[C]):
         return (tell, lambda: self.ask_for(click, ask, view, spec, page, selected))
 
     async def forget(self, click: C) -> None:
-        """Drop what this person was asked for, and what they have typed: it was taken, or is not wanted any more."""
+        """Drop what this person was asked for, and what they have typed: it was taken, or is not wanted any more.
+
+        Files that came with it are deleted, unless an ask has them.
+        """
         awaited = self._awaited_key(click.chat, click.actor)
         for key in (_values_key(click), self._request_key(click.message), awaited):
-            if await self._asks.draft(key) is not None:
+            if (draft := await self._asks.draft(key)) is not None:
                 await self._asks.save_draft(key, None)
+                if key == _values_key(click):
+                    await self._drop(_ids_of(object_of(draft)))
 
     @staticmethod
     def _entered(click: C, each: Input) -> str:
@@ -257,6 +343,17 @@ class TypedEntries(ABC, Generic[C]):
 
     def _awaited_key(self, chat: str, actor: Actor) -> str:
         return f"{self.surface}:awaited:{chat}:{actor.person.user_id}"
+
+
+def _ids(stored: JsonValue) -> list[str]:
+    """Return the ids of the files of an input."""
+    return [str(each) for each in list_of(stored)]
+
+
+def _ids_of(values: Mapping[str, JsonValue]) -> Iterator[str]:
+    """Yield the ids of the files that came with what was typed."""
+    for each in object_of(values.get(_FILES)).values():
+        yield from _ids(each)
 
 
 def _decoded(values: dict[str, JsonValue]) -> dict[str, str | bool | list[int] | None]:

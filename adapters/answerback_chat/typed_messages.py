@@ -211,7 +211,7 @@ class TypedMessageHandler(Generic[M]):
     async def _is_dealt_with(self, message: M, text: str) -> bool:
         """Return True if a message says nothing new. Of edits, only one that mends a refused message is read."""
         if not message.is_edit:
-            return await self.asks.draft(_notified_key(message)) is not None
+            return await self.asks.draft(dealt_with_key(message.delivery)) is not None
         before = self._handled.get(message.delivery)
         if before is None or before.is_taken:
             if before is None or before.text != text:  # platforms also report other changes
@@ -249,11 +249,12 @@ class TypedMessageHandler(Generic[M]):
                 ):
                     return
             # Also if the platform did not answer, since it may have shown the note.
-            await self.asks.save_draft(_notified_key(message), value=True)
+            await self.asks.save_draft(dealt_with_key(message.delivery), value=True)
 
         self.background.spawn("note", tell_author_once())
 
 
-def _notified_key(message: Message) -> str:
-    """The draft key that records that the author was told why their message was not taken."""
-    return f"told:{message.delivery}"
+def dealt_with_key(delivery: str) -> str:
+    """The draft key that records that a message needs no answer any more: its author was told why it was not taken, or
+    it was typed for one of several inputs."""
+    return f"told:{delivery}"

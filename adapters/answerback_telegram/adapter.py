@@ -276,6 +276,8 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         entry = await retry(partial(self._entries.find, replied, is_new=is_new))
         if entry is None:
             return await self._replies_to_lost_request(typed)
+        if entry.after == typed.delivery:  # it led to this request, and has come again
+            return True
         response = await self._typed_entries.receive(typed.as_entry(replied, entry))
         self._listener.remember(typed)
         self._background.spawn("entry", self._follow_up(response))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -20,7 +20,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import LeaseLostError
 from answerback.core.handing_over import people_to_choose
-from answerback.core.intents import Choose, RequestedAction, WithFiles
+from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.commands import CommandAnswer
@@ -52,6 +52,8 @@ class ClickResponse(NamedTuple):
     after: tuple[Effect, ...] = ()
     sends: bool = False
     """True if this sends all that the person gets to see, so that they are told if it cannot be sent."""
+    keeps_files: bool = False
+    """True if the files of an entry are kept for the action that a later one completes."""
 
 
 @dataclass(eq=False)
@@ -242,13 +244,14 @@ class ClickHandler:
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         view = self._view_with_people(ask)
         selected = await self._selections.selected(ask, view.prompt)
-        action, after = await self.entries.read(used, ask, view, selected)
-        if action is None and not after:
+        action, after, is_kept = await self.entries.read(used, ask, view, selected)
+        if action is not None:
+            return action
+        if not after:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-        if action is None:  # another input is asked for, with which files can come
-            dropped = lambda: self._reply(used, escape(self.labels.files_left_out))  # noqa: E731
-            return ClickResponse(after=(*after, dropped) if used.has_files else after)
-        return replace(action, files=used.files) if isinstance(action, WithFiles) else action
+        if is_kept and used.has_files and not used.files:
+            after = (*after, lambda: self._reply(used, escape(self.labels.files_left_out)))
+        return ClickResponse(after=after, keeps_files=is_kept)
 
     # --- lists -----------------------------------------------------------------------------------
 

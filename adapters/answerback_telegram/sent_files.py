@@ -54,10 +54,14 @@ class EntriesWithFiles:
             return await self.handler.respond_to_rejected(files, entry)
         if isinstance(files, Acted):
             return await self.handler.respond_to_acted(files, entry)
+        keeps_files = False
         try:
-            return await self.interactions.receive({"typed": entry._replace(files=files)})
+            response = await self.interactions.receive({"typed": entry._replace(files=files)})
+            keeps_files = response.keeps_files
+            return response
         finally:
-            await self.taker.drop(files)
+            if not keeps_files:
+                await self.taker.drop(files)
 
 
 def readable(calls: TelegramApi, attachments: Sequence[Attachment]) -> tuple[SentFile, ...]:

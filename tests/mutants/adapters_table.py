@@ -158,6 +158,19 @@ ADAPTERS = (
         "if False:",
         (f"{_TELEGRAM_FILES}::test_files_for_a_request_to_somebody_else_are_not_read",),
     ),
+    # A message that comes again is entered once.
+    Mutant(
+        "adapters/answerback_telegram/adapter.py",
+        "if entry.after == typed.delivery:",
+        "if False:",
+        (f"{_TELEGRAM_FILES}::test_an_input_that_comes_again_is_not_the_next_one",),
+    ),
+    Mutant(
+        "adapters/answerback_chat/typed_entries.py",
+        "if click.typed is not None:  # if it comes again",
+        "if False:",
+        (f"{_TELEGRAM_FILES}::test_an_input_that_comes_again_is_not_the_next_one",),
+    ),
     Mutant(
         "adapters/answerback_telegram/file_messages.py",
         "if not typed.is_edit and typed.id not in self._albums.get(key, {typed.id: typed}):",

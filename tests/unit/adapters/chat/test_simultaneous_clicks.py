@@ -21,7 +21,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_chat.interactions import no_fence
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_chat.ticked_inbox import TickedInbox, ticked_digest
-from answerback_chat.typed_entries import Entry, TypedEntries
+from answerback_chat.typed_entries import Entry, Read, TypedEntries
 from answerback_discord.control_inputs import FormDraft
 from answerback_discord.parse import Interaction, InteractionType
 from tests.service_support import FakeSurface, actor, ask_user
@@ -115,9 +115,8 @@ async def test_each_of_several_fields_that_are_typed_at_once_counts(service: Ser
 
     first = [(here, there)[n % 2].read(entry(n), ask, view, ()) for n in ROWS[:-1]]
     await asyncio.gather(*first)
-    action, effects = await here.read(entry(ROWS[-1]), ask, view, ())
-    assert action == Answer(value={f"f{n}": f"typed {n}" for n in ROWS})
-    assert effects == ()
+    read = await here.read(entry(ROWS[-1]), ask, view, ())
+    assert read == Read(Answer(value={f"f{n}": f"typed {n}" for n in ROWS}))
 
 
 @pytest.mark.rule("DATA-20")

@@ -24,7 +24,7 @@ from answerback_chat.pending_deliveries import PendingDeliveries
 from answerback_telegram import parse
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.file_messages import FileMessages
-from answerback_telegram.parse import TypedMessage
+from answerback_telegram.parse import TypedMessage, full_id
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message
@@ -199,8 +199,8 @@ async def test_files_come_with_what_a_button_asked_for(tmp_path: Path) -> None:
         assert [*await sent_files(at, ask)] == ["plan.png"]
 
 
-@pytest.mark.rule("FILE-25")
-async def test_a_file_with_an_input_that_is_not_the_last_is_not_dropped_without_a_word(
+@pytest.mark.rule("FILE-26")
+async def test_a_file_with_an_input_that_takes_none_is_not_dropped_without_a_word(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path) as at:
@@ -209,6 +209,218 @@ async def test_a_file_with_an_input_that_is_not_the_last_is_not_dropped_without_
         request = await helper(at, chat, live(chat, ask))
         said = await send(at, chat, "3", [("plan.png", PNG)], reply_to=request.id)
         assert (await helper(at, chat, said)).text == LABELS.files_left_out
+
+
+HOW = {
+    "question": "How?",
+    "header": "Way",
+    "options": [{"label": each, "description": each} for each in ("canary", "at once")],
+    "multiSelect": False,
+}
+"""A choice, to which a note takes two messages: one names the option, and one is the note."""
+
+
+async def open_note(at: Rig) -> tuple[Ask, Chat, Message]:
+    """Ask for a choice, and answer with a note; return the request for the option."""
+    call = {"name": "AskUserQuestion", "arguments": {"questions": [HOW]}}
+    ask = await at.submit([], to=f"telegram:@{at.ann.id}", **call)
+    chat = at.telegram.chats[at.ann.id]
+    at.telegram.pass_time()
+    await press(at, at.ann, live(chat, ask), LABELS.answer_with_note)
+    return ask, chat, await helper(at, chat, live(chat, ask))
+
+
+async def until_asked_next(at: Rig, chat: Chat, before: Message) -> Message:
+    """Wait until the next input is asked for instead of the one before; return that request."""
+    await at.telegram.until(lambda: before.id not in chat.messages)
+    return newest_request(chat)
+
+
+async def until_draft(at: Rig, key: str, value: str) -> None:
+    """Wait until this is stored under a key."""
+    async with asyncio.timeout(30):
+        while await at.service.draft(key) != value:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def newest_request(chat: Chat) -> Message:
+    """Return the newest message of the bot."""
+    return [each for each in chat.messages.values() if each.sender.is_bot][-1]
+
+
+async def unclaimed(at: Rig) -> int:
+    """Return how many uploads there are that no answer has named."""
+    return await at.store.files.prune(float("inf"))
+
+
+@pytest.mark.rule("FILE-26")
+@pytest.mark.parametrize("mode", MODES)
+async def test_files_come_with_each_input_of_a_form(tmp_path: Path, mode: Mode) -> None:
+    async with rig(tmp_path, mode) as at:
+        ask, chat, first = await open_note(at)
+        files = [("plan.png", PNG), ("times.csv", b"a,b")]
+        await send(at, chat, "canary", files, reply_to=first.id)
+        second = await until_asked_next(at, chat, first)
+        said = await send(at, chat, "see all", [("map.png", PNG + b"1")], reply_to=second.id)
+        assert await until_marked(at, said) == ["👍"]
+        [given] = (await at.shown(ask)).walk.answers
+        assert (given.value, given.note) == ("canary", "see all")
+        sent = await sent_files(at, ask)
+        assert sent == {"plan.png": PNG, "times.csv": b"a,b", "map.png": sent["map.png"]}
+        assert await unclaimed(at) == 0
+        texts = [each.text for each in chat.messages.values()]
+        assert LABELS.files_left_out not in texts
+
+
+@pytest.mark.rule("FILE-26")
+async def test_files_of_an_input_count_although_the_next_one_is_left_empty(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        await send(at, chat, "2", [("plan.png", PNG)], reply_to=first.id)
+        second = await until_asked_next(at, chat, first)
+        await press(at, at.ann, second, f"{LABELS.continue_} {LABELS.none_chosen}")
+        await until_asked_next(at, chat, second)
+        [given] = (await at.shown(ask)).walk.answers
+        assert (given.value, given.note) == ("at once", None)
+        assert [each.name for each in given.files] == ["plan.png"]
+
+
+@pytest.mark.rule("FILE-26")
+async def test_files_of_an_input_outlive_the_process_that_took_them(tmp_path: Path) -> None:
+    async with FakeTelegram() as telegram:
+        async with rig(tmp_path, telegram=telegram) as at:
+            group, ann = at.group, at.ann
+            ask, chat, first = await open_note(at)
+            await send(at, chat, "canary", [("plan.png", PNG)], reply_to=first.id)
+            second = await until_asked_next(at, chat, first)
+        async with rig(tmp_path, telegram=telegram, group=group, ann=ann) as at:
+            said = await send(at, chat, "see", [("map.png", PNG)], reply_to=second.id)
+            assert await until_marked(at, said) == ["👍"]
+            assert [*await sent_files(at, ask)] == ["plan.png", "map.png"]
+
+
+@pytest.mark.rule("FILE-26")
+async def test_an_input_that_comes_again_has_its_files_once(tmp_path: Path) -> None:
+    """As after a process that died before it had noted that the message was handled."""
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        said = await send(at, chat, "canary", [("plan.png", PNG)], reply_to=first.id)
+        update = {"message": said.json()}
+        second = await until_asked_next(at, chat, first)
+        await until_handled(at)
+        await at.telegram.send_update(update)
+        await at.telegram.until(lambda: len(at.telegram.sent_files.downloads) == 2)
+        await until_handled(at)
+        said = await send(at, chat, "see", [("map.png", PNG)], reply_to=second.id)
+        assert await until_marked(at, said) == ["👍"]
+        assert [*await sent_files(at, ask)] == ["plan.png", "map.png"]
+        assert len((await at.shown(ask)).walk.answers[0].files) == 2
+        assert await unclaimed(at) == 0
+
+
+@pytest.mark.rule("FILE-26", "TELEGRAM-14")
+@pytest.mark.parametrize("request_is_known", [True, False], ids=["asked next", "request lost"])
+@pytest.mark.parametrize("files", [[], [("plan.png", PNG)]], ids=["text", "file"])
+async def test_an_input_that_comes_again_is_not_the_next_one(
+    tmp_path: Path, files: list[tuple[str, bytes]], request_is_known: bool
+) -> None:
+    """Without a reply to a request, a message is for the last one: not so if it led to that request."""
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        said = await (
+            send(at, chat, "canary", files)
+            if files
+            else at.telegram.person_sends(at.ann, chat, "canary")
+        )
+        update = {"message": said.json()}
+        second = await until_asked_next(at, chat, first)
+        awaited = f"telegram:awaited:{chat.id}:{at.ann.id}"
+        await until_draft(at, awaited, full_id(str(chat.id), str(second.id)))
+        if not request_is_known:  # as by a process that died while it was sent
+            await at.service.save_draft(awaited, None)
+        await at.telegram.send_update(update)
+        await at.telegram.until(lambda: not at.telegram.updates)
+        await until_handled(at)
+        assert await answers(at, ask) == []
+        said = await at.telegram.person_sends(at.ann, chat, "see", second.id)
+        assert await until_marked(at, said) == ["👍"]
+        [given] = (await at.shown(ask)).walk.answers
+        assert (given.value, given.note) == ("canary", "see")
+        assert [each.name for each in given.files] == [name for name, _ in files]
+
+
+@pytest.mark.rule("FILE-26")
+@pytest.mark.parametrize("how", ["button", "command", "withdrawal"])
+async def test_a_form_that_is_cancelled_withdraws_the_files_of_its_inputs(
+    tmp_path: Path, how: str
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        await send(at, chat, "canary", [("plan.png", PNG)], reply_to=first.id)
+        second = await until_asked_next(at, chat, first)
+        if how == "button":
+            await press(at, at.ann, second, LABELS.cancel)
+        elif how == "command":
+            await at.telegram.person_sends(at.ann, chat, "/cancel")
+        else:
+            await at.service.withdraw(ask.id)
+            await at.telegram.person_sends(at.ann, chat, "see", second.id)
+        await at.telegram.until(lambda: second.id not in chat.messages)
+        assert await unclaimed(at) == 0
+        assert await sent_files(at, ask) == {}
+
+
+@pytest.mark.rule("FILE-26")
+async def test_an_input_that_is_entered_anew_has_its_new_files_alone(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        await send(at, chat, "canary", [("old.png", PNG)], reply_to=first.id)
+        second = await until_asked_next(at, chat, first)
+        await press(at, at.ann, live(chat, ask), LABELS.answer_with_note)
+        await at.telegram.until(lambda: newest_request(chat).id > second.id)
+        again = newest_request(chat)
+        await send(at, chat, "2", [("new.png", PNG)], reply_to=again.id)
+        second = await until_asked_next(at, chat, again)
+        said = await at.telegram.person_sends(at.ann, chat, "see", second.id)
+        assert await until_marked(at, said) == ["👍"]
+        [given] = (await at.shown(ask)).walk.answers
+        assert (given.value, [each.name for each in given.files]) == ("at once", ["new.png"])
+        assert await unclaimed(at) == 0
+
+
+@pytest.mark.rule("FILE-26")
+async def test_files_that_are_gone_before_the_last_input_are_said_and_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        await send(at, chat, "canary", [("plan.png", PNG)], reply_to=first.id)
+        second = await until_asked_next(at, chat, first)
+        assert await unclaimed(at) == 1, "as an hour later"
+        late = await at.telegram.person_sends(at.ann, chat, "see", second.id)
+        assert "is not there any more. Attach it again." in (await helper(at, chat, late)).text
+        assert await answers(at, ask) == []
+        said = await send(at, chat, "see", [("plan.png", PNG)], reply_to=second.id)
+        assert await until_marked(at, said) == ["👍"]
+        assert [*await sent_files(at, ask)] == ["plan.png"]
+
+
+@pytest.mark.rule("FILE-26")
+async def test_an_input_with_too_many_files_beside_the_others_changes_nothing(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat, first = await open_note(at)
+        many = [(f"{n}.csv", b"a") for n in range(6)]
+        await send(at, chat, "canary", many, reply_to=first.id)
+        second = await until_asked_next(at, chat, first)
+        said = await send(at, chat, "see", many, reply_to=second.id)
+        assert await until_marked(at, said) == ["👎"]
+        assert "At most 10 files" in (await newest(at, chat, said.id)).text
+        assert await answers(at, ask) == []
+        said = await send(at, chat, "see", many[:4], reply_to=second.id)
+        assert await until_marked(at, said) == ["👍"]
+        assert len((await at.shown(ask)).walk.answers[0].files) == 10
 
 
 @pytest.mark.rule("FILE-25")
@@ -231,9 +443,7 @@ async def test_a_refused_file_leaves_the_request_open_and_a_better_one_is_taken(
 
 @pytest.mark.rule("FILE-25")
 async def test_an_edited_caption_mends_a_refused_message_with_its_files(tmp_path: Path) -> None:
-    options = [{"label": each, "description": each} for each in ("canary", "at once")]
-    question = {"question": "How?", "header": "h", "options": options, "multiSelect": False}
-    call = {"name": "AskUserQuestion", "arguments": {"questions": [question]}}
+    call = {"name": "AskUserQuestion", "arguments": {"questions": [HOW]}}
     async with rig(tmp_path) as at:
         ask = await at.submit([], to=f"telegram:@{at.ann.id}", **call)
         chat = at.telegram.chats[at.ann.id]
