@@ -36,6 +36,7 @@ from tests.unit.adapters.slack.rig import (
     run_app,
     workspace,
 )
+from tests.unit.adapters.slack.test_connection import until_ready
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
@@ -357,7 +358,7 @@ async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
 
     monkeypatch.setattr(SocketModeClient, "connect", odd_at_first)
     async with rig(tmp_path) as up:
-        await up.slack.socket.connected(connection.CONNECTIONS)
+        await until_ready(up.app, "")
         ack = await up.ada.click(up.live(await up.submit(APPLY)), LABELS.yes)
         assert ack is not None
         assert ack.ok

@@ -27,7 +27,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def backend(handler: Handler, timeout: float = 5.0) -> AsyncIterator[HttpInquiryBackend]:
+async def backend(handler: Handler, timeout: float = WAIT) -> AsyncIterator[HttpInquiryBackend]:
     app = web.Application()
     app.router.add_post("/", handler)
     async with TestServer(app) as server, aiohttp.ClientSession() as http:

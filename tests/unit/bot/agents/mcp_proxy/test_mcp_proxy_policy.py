@@ -81,11 +81,11 @@ def test_a_pattern_takes_time_linear_in_the_text(tmp_path: Path) -> None:
     rule = '{ tool = "x", arguments = { a = "*a*a*a*a*a*b*c*" }, do = "pass" }'
     path.write_text(f"[servers.s]\nrules = [{rule}]")
     only = choose_server(load_policies(path), None)
-    started = time.monotonic()
+    started = time.thread_time()
     assert only.decide("x", {"a": "a" * 1_000_000}, None).decision is Decision.ASK
     assert only.decide("x", {"a": "a" * 9 + "bc"}, None).decision is Decision.PASS
     assert only.decide("x", {"a": "abc"}, None).decision is Decision.ASK
-    assert time.monotonic() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_a_pattern_does_not_use_a_character_twice(tmp_path: Path) -> None:
