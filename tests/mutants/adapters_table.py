@@ -167,8 +167,8 @@ ADAPTERS = (
     ),
     Mutant(
         "adapters/answerback_chat/typed_entries.py",
-        "if click.typed is not None:  # if it comes again",
-        "if False:",
+        "await self._asks.save_draft(dealt_with_key(click.delivery), value=True)",
+        "pass",
         (f"{_TELEGRAM_FILES}::test_an_input_that_comes_again_is_not_the_next_one",),
     ),
     Mutant(
