@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 from answerback_base.invisible_characters import replace_invisible
@@ -15,8 +15,8 @@ MAX_BLANKS: Final = 40
 """The longest run of blanks that is shown as it is; a longer one could push what follows it out of sight."""
 _BLANKS: Final = re.compile(rf"[\t \xa0\u1680\u2000-\u200a\u202f\u205f\u3000]{{{MAX_BLANKS + 1},}}")
 _LONG_RUN: Final = " " * (MAX_BLANKS + 1)
-_CACHED_LENGTH: Final = 1_000
-"""Texts of up to this many characters are cached: 16 MB at most."""
+_CACHED_LENGTH: Final = 200
+"""Texts of up to this many characters are cached: 4 MB at most. Labels are shorter."""
 
 
 def visible(text: str) -> str:
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def _make_visible_cached(text: str) -> str:
-    # The same labels appear on every message, often several times.
+    # The same labels appear on every message, often several times: 1 to 3 µs each, where they are not English.
     return _make_visible(text)
 
 
@@ -59,9 +59,8 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-@cache
 def spell_out(char: str) -> str:
-    """Return what stands for an invisible character, of which there are a few thousand."""
+    """Return what stands for an invisible character."""
     if char in _LINE_ENDS:
         return "\n"
     code = ord(char)

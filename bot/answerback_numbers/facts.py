@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from datetime import date, timedelta
 from enum import StrEnum
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from answerback.core.ask import Ask, Outcome, Status
@@ -81,13 +80,7 @@ def facts_of(ask: Ask, outcome: Outcome) -> Facts:
 
 def week_of(at: float, before: int = 0) -> str:
     """Return the week of a time, or one so many weeks before it."""
-    return _week_of_day(int(at // _DAY) - 7 * before)
-
-
-@lru_cache(maxsize=64)
-def _week_of_day(days: int) -> str:
-    """Return the week of a day, by its number since the epoch."""
-    day = _EPOCH + timedelta(days=days)
+    day = _EPOCH + timedelta(days=int(at // _DAY) - 7 * before)
     return str(day - timedelta(days=day.weekday()))
 
 

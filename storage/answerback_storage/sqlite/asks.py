@@ -206,7 +206,7 @@ def update(
         _index_answers(db, new)
 
 
-@lru_cache
+@lru_cache  # a microsecond, one to four times an action
 def _update_of(columns: Sequence[str]) -> str:
     """Return the statement that updates an ask: besides what every change touches, these columns.
 
