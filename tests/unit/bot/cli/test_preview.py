@@ -281,7 +281,7 @@ def test_pictures_that_stand_in_a_submission_are_drawn_where_each_surface_shows_
         assert drawn(look) == [("image/png", PNG, "Latency")], title
         assert look.index("<img") < look.index("Yes</button>"), title
         assert "![Latency]" not in look
-        assert "Sent with it" not in look, "what is drawn is not named as well"
+        assert "shown on its page" not in look, "what is drawn is not named as well"
         assert not re.search(r'src="(?!data:)', look), title
 
 

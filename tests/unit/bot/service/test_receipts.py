@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -393,6 +395,23 @@ async def test_a_receipt_says_who_confirmed(store: Store) -> None:
     assert vote["by"] == {"surface": "chat", "user_id": "U2", "known": None, "via": None}
     result = check(body, signed.keys).proves
     assert any(line.startswith("It was confirmed, by U2 on chat, at ") for line in result)
+
+
+@pytest.mark.rule("FILE-9")
+async def test_a_receipt_has_digests_of_what_the_agent_showed(store: Store) -> None:
+    signed = Signed(store)
+    plot = {"name": "plot.png", "data": base64.b64encode(PNG).decode(), "alt": "Latency"}
+    ask = await walk(signed, True, questions=[boolean("go")], files=[plot])
+    body = await signed.receipt(ask)
+    assert check(body, signed.keys).faults == []
+    digests: Any = body["receipt"]["payload"]["files"]
+    [digest] = digests
+    shown = {"sha256": hashlib.sha256(PNG).hexdigest(), "name": "plot.png", "alt": "Latency"}
+    assert texts(body)[str(digest)] == shown
+    assert "plot.png" not in json.dumps(body["receipt"])
+    assert any("It came with the file" in each for each in check(body, signed.keys).proves)
+    await signed.service.erase(ask.id)
+    assert "plot.png" not in json.dumps(await signed.receipt(ask))
 
 
 @pytest.mark.rule("FILE-17")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import string
 
 import pytest
@@ -9,13 +10,18 @@ from hypothesis import given
 from inline_snapshot import snapshot
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.output import DummyOutput
+from prompt_toolkit.output.plain_text import PlainTextOutput
 from pydantic import JsonValue
 
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.question_context import render_context, render_lines
+from answerback.core.files import DOWNLOAD, AttachedFile
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse, parse_context
+from answerback.core.placement import Thread
+from answerback.service.ask_wire import ask_json
 from answerback_base.sanitize import visible
+from answerback_testing.example_asks import new_ask
 from tests.unit.bot.core.test_markdown import SOURCES
 
 
@@ -45,6 +51,27 @@ def count_writes(context: str, options: int) -> int:
         }
         TerminalPrompter(Labels()).show({**ask, "prompt": prompt})
     return output.flushes
+
+
+@pytest.mark.rule("FILE-7")
+@pytest.mark.parametrize("url", [None, "https://example.slack.com/archives/C1/p1"])
+def test_files_are_named_with_the_address_of_the_thread_that_shows_them(url: str | None) -> None:
+    plot = AttachedFile(
+        id="file_1", name="plot.png", media_type="image/png", bytes=1_500, sha256="", alt="Latency"
+    )
+    table = AttachedFile(id="file_2", name="a.csv", media_type=DOWNLOAD, bytes=9, sha256="")
+    thread = Thread(url=url) if url else None
+    ask = new_ask(request={"files": (plot, table)}, thread=thread)
+    printed = io.StringIO()
+    with create_app_session(output=PlainTextOutput(printed)):
+        TerminalPrompter(Labels()).show(ask_json(ask))
+    above, _, below = printed.getvalue().replace("\r", "").partition("[1/")
+    at = f" · {url}" if url else ""
+    assert above.splitlines()[-2:] == [
+        f"Sent with this, and shown on its page: Latency (plot.png), 1.5 kB{at}",
+        f"Sent with this, and shown on its page: a.csv, 9 bytes{at}",
+    ]
+    assert "plot.png" not in below
 
 
 _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "│┃─┼•")
