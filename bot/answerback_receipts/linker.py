@@ -90,7 +90,7 @@ class ReceiptLinker:
                 backoff.reset()
                 await self._wait()
         finally:
-            if self._shared and self._fence is not None:
+            if self._shared:  # also if this ends while it takes the lease, or adds links under it
                 with suppress(StoreError):
                     await self.store.leases.release(LEASE, self.claim.holder)
 

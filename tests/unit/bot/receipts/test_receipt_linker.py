@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -137,18 +138,24 @@ async def test_links_are_made_once_the_store_works_again_and_the_log_says_so_onc
 
     monkeypatch.setattr(linker.receipts, "list_unlinked", fail)
     ask = await signed.decided()
+
+    def lines() -> list[logging.LogRecord]:
+        return [each for each in caplog.records if "The chain of receipts" in each.getMessage()]
+
+    async def works_again() -> bool:
+        return len(lines()) > 1
+
     running = asyncio.create_task(linker.run())
     try:
-
-        async def linked() -> bool:
-            return (await signed.stored(ask)).n == 1
-
-        await until(linked)
+        await until(works_again)
     finally:
         running.cancel()
-    lines = [each for each in caplog.records if "The chain of receipts" in each.getMessage()]
-    assert [vars(each)["action"] for each in lines] == ["platform_unreachable", "platform_reached"]
-    assert "The disk is full." in lines[0].getMessage()
+    assert (await signed.stored(ask)).n == 1
+    assert [vars(each)["action"] for each in lines()] == [
+        "platform_unreachable",
+        "platform_reached",
+    ]
+    assert "The disk is full." in lines()[0].getMessage()
 
 
 @pytest.mark.rule("RCPT-2")
@@ -191,18 +198,25 @@ async def test_a_long_backlog_is_linked_in_several_transactions(
 
 
 @pytest.mark.rule("RCPT-2")
+@pytest.mark.parametrize("when", ["while it adds links", "afterwards"])
 async def test_a_process_that_ends_leaves_the_lease_to_the_others(
-    open_store: Callable[[], Any],
+    open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     ann = Signed(await open_store(), ANN)
     ben = Signed(await open_store(), BEN, ann.key)
     await ann.decided()
+    works, linked = ann.linker.receipts.add_links, asyncio.Event()
+
+    async def add(links: Sequence[NewLink], fence: Fence, within: float) -> None:
+        await works(links, fence, within)
+        linked.set()
+        if when == "while it adds links":
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(ann.linker.receipts, "add_links", add)
     running = asyncio.create_task(ann.linker.run())
-
-    async def linked() -> bool:
-        return bool(await ann.linker.receipts.last_link())
-
-    await until(linked)
+    async with asyncio.timeout(WAIT):
+        await linked.wait()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await ben.decided()
