@@ -13,7 +13,7 @@ from coverage import Coverage
 
 from tests.acceptance.forked_process import Child, forked
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds within which a process has to act or end: several times what it takes on a busy machine."""
 STARTS_WITHIN = 60.0
 """Seconds within which a service starts: it imports a lot, and on a busy machine several of them compete."""

@@ -153,7 +153,7 @@ class Town:
 
     async def leader(self, surface: str = "discord") -> Replica:
         """Return the replica that holds the surface's lease, once there is one."""
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(3 * PATIENCE):
             while True:
                 for replica in self.replicas:
                     with suppress(aiohttp.ClientError, KeyError, TimeoutError):

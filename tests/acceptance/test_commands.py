@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 
 from tests.acceptance.agents import eventually
-from tests.acceptance.process import Process, command, run, serving
+from tests.acceptance.process import PATIENCE, Process, command, run, serving
 from tests.person_keys import bearer, read_person_key
 from tests.ports import free_port
 
@@ -37,7 +37,7 @@ class Service:
 
     async def newest(self, besides: set[str]) -> dict[str, Any]:
         """Return the ask that was created besides the known ones."""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 async with self.http.get("/v1/asks?status=open") as response:
                     asks: list[dict[str, Any]] = (await response.json())["asks"]

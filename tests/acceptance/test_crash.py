@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.acceptance.process import QUIET, serving
+from tests.acceptance.process import PATIENCE, QUIET, serving
 from tests.person_keys import bearer
 from tests.postgres import STORES, database_of
 
@@ -140,11 +140,11 @@ async def test_everything_acknowledged_is_stored_once_whenever_the_service_is_ki
                 asyncio.create_task(client.act_until_cut_off(url, person)) for client in clients
             ]
             if rng.random() < 0.8:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE):
                     await clients[0].acknowledged.wait()
             await asyncio.sleep(rng.uniform(0.0, 0.12))  # any moment may be the critical one
             process.signal(signal.SIGKILL)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 await asyncio.gather(*acting)
         assert await asyncio.to_thread(is_intact, tmp_path / "answerback.db")
     async with serving(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from tests.acceptance.process import QUIET, serving
+from tests.acceptance.process import PATIENCE, QUIET, serving
 from tests.person_keys import bearer
 
 Json = dict[str, Any]
@@ -100,7 +100,7 @@ async def test_a_killed_agent_gets_the_answer_once_when_it_comes_back(
             process.kill()
             await process.wait()
         expected = [] if killed == "afterwards" else [ask_id]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             found: list[str] = []
             while found != expected:
                 found, _ = await late(http)

@@ -16,6 +16,7 @@ from mcp import Client
 
 from answerback.core.labels import Labels
 from tests import postgres
+from tests.acceptance.process import PATIENCE
 from tests.acceptance.replicas import Town, ended, town
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Message as Posted
@@ -85,7 +86,7 @@ class World:
     async def wait_until_shown(self) -> None:
         """Return once every message shows its ask: words typed before that are too early for the question."""
         behind = "SELECT 1 FROM asks WHERE shown_revision < revision"
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(3 * PATIENCE):
             while await asyncio.to_thread(  # noqa: ASYNC110 it signals nobody
                 self._server.run, behind, self._database
             ):
@@ -294,7 +295,7 @@ async def test_a_leader_paused_for_longer_than_its_lease_changes_nothing_when_it
         await world.wait_until_shown()
         await world.type_on_discord("second")
         leader.signal(signal.SIGCONT)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while (await leader.ready())["leads"]["discord"]:  # noqa: ASYNC110 it signals nobody
                 await asyncio.sleep(0.1)
         await world.wait_until_shown()
@@ -320,7 +321,7 @@ async def test_a_restart_of_the_database_loses_no_answer(
         await world.slack.until(lambda: "Where?" in world.slack_text())
         await asyncio.to_thread(postgres_server.stop)
         await asyncio.to_thread(postgres_server.start)
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(3 * PATIENCE):
             while "production" not in world.slack_text() or "Answered" not in world.slack_text():
                 await world.ada.click(message, "production")
                 await asyncio.sleep(0.5)

@@ -95,7 +95,7 @@ async def test_serve_says_that_other_machines_can_reach_it(tmp_path: Path) -> No
 
 async def wait_for_callers(http: aiohttp.ClientSession, count: int) -> None:
     """Return once the given number of callers wait, which only the metric shows from outside."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             async with http.get("/metrics") as response:
                 if f"answerback_waiters {count}.0" in await response.text():
