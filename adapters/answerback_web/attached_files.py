@@ -110,11 +110,11 @@ async def _take(post: Post, files: PeopleFiles, person: Person) -> JsonValue:
     upload_id = post.first("upload") or await files.begin(person)
     number = post.first("n")
     if not (number.isascii() and number.isdecimal() and len(number) < 5):
-        raise ProblemError(422, "This is no part of an upload.")
+        raise ProblemError(422, "This is not part of an upload.")
     try:
         data = base64.b64decode(post.first(PART), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise ProblemError(422, "This is no part of an upload.") from None
+        raise ProblemError(422, "This is not part of an upload.") from None
     if data:
         await files.add_chunk(upload_id, int(number), data)
     if "name" not in post.fields:

@@ -21,7 +21,7 @@ class DecisionLabels(FrozenModel):
     deny_several: str = "Deny several…"
     batch_open: str = "Too long for this list. Open it to allow it."
     batch_only_deny: str = (
-        "Not all of what is selected is shown whole: it can only be denied together."
+        "Some of what is selected is not shown in full, so you can only deny it together."
     )
     batch_left_named: str = "Not decided ({count}):"
     batch_selected: str = "{count} selected:"
@@ -71,7 +71,7 @@ class DecisionLabels(FrozenModel):
     note: str = "Note"
     add_note: str = "Add a note"
     note_with: str = "{choice}, with this note"
-    note_hint: str = "The agent reads it along with your decision, also if you allow."
+    note_hint: str = "The agent reads it along with your decision, even if you allow."
     note_denied_hint: str = "The agent reads it only if you deny. Otherwise it stays in the record."
     note_never_hint: str = (
         "The agent does not read it: its host has no place for it. It stays in the record."
@@ -94,7 +94,7 @@ class DecisionLabels(FrozenModel):
     record_handed_over: str = "Handed over"
 
     edit_about: str = (
-        "What you allow here is done instead, once. What you leave as it is stays as it was sent."
+        "The call is made with your changes, once. Whatever you leave alone stays as it was sent."
     )
     edit_elsewhere: str = (
         "This chat has no editor. Change it in your inbox on the page, or with `answerback answer`."
@@ -103,7 +103,7 @@ class DecisionLabels(FrozenModel):
     edited_briefly: str = "{choice}, with changes"
     allow_again: str = "Allow again for…"
     allow_longer: str = "Allow for longer…"
-    allow_longer_hint: str = "Choose what else is allowed from now on, and by whom it is kept."
+    allow_longer_hint: str = "Choose what else to allow from now on, and who keeps the rule."
     host_rule: str = "{label}'s own rule"
     host_rule_hint: str = "{label} keeps it and stops asking. It can only be removed there."
     grant_hint: str = "Answerback keeps this grant. It ends by itself, and you can revoke it here."

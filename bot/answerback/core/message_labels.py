@@ -18,7 +18,9 @@ class MessageLabels(FrozenModel):
     picture_here: str = "Picture {number}: {name}"
     only_picture_here: str = "Picture: {name}"
     sent_files: str = "With it: {names}"
-    files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
+    files_left_out: str = (
+        "Your text was used. What you sent with it, such as a picture or a file, was not passed on."
+    )
     files_refused: str = "Your message was not used: {reason}"
     file_not_read: str = (
         "{name} could not be read from {platform}: {reason}. Send it again, or write without files."
@@ -39,14 +41,16 @@ class MessageLabels(FrozenModel):
         "/cancel closes a request to write something."
     )
     unknown_command: str = (
-        "{command} is a command that this bot does not have, and no answer. To answer with a text that begins with a "
-        "slash, write a word before it."
+        "{command} was not used: this bot has no such command. To answer with a text that begins with a slash, write a "
+        "word before it."
     )
     request_lost: str = (
-        "Your message was not used: what you replied to waits for nothing any more. Press the button below the "
+        "Your message was not used: the request that you replied to is no longer open. Press the button below the "
         "question again, or reply to the question itself."
     )
-    cannot_write: str = "This needs a message, which could not be sent: {reason}"
+    cannot_write: str = (
+        "This needs a message from you, but Answerback could not ask for it: {reason}"
+    )
     nothing_to_cancel: str = (
         "Nothing waits for a message from you here, so there is nothing to cancel."
     )

@@ -1,4 +1,4 @@
-"""The hooks at ``/hooks/claude``, ``/hooks/codex`` and so on: they forward a host's questions and permission prompts.
+"""The hooks, at ``/hooks/`` and a host's name: they forward its questions and permission prompts.
 
 A host takes a non-2xx status, a lost connection or a timeout for the lack of a hook, and continues
 (https://code.claude.com/docs/en/hooks#http-hook-fields). So a response that has to hold it back is always a 200. Claude

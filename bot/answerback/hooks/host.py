@@ -254,7 +254,7 @@ def question_call(event: Json, tool: str, dialect: str) -> Call | None:
 
 
 def permission_call(event: Json, via: str | None = None, *, takes_edited: bool = False) -> Call:
-    """Convert a permission prompt, in the shape of Claude Code and Codex."""
+    """Convert a permission prompt, in the shape that most hosts share."""
     return Call(
         name="PermissionRequest",
         arguments={key: event[key] for key in _PERMISSION_FIELDS if event.get(key) is not None},

@@ -100,8 +100,8 @@ def _audience(responders: Sequence[str], labels: Labels, marks: AttributionForma
 
 
 def answered_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
-    """``Answered by Ada, 9:00 · Bob, 9:05 · Confirmed by Cy, 9:07 · Codex got this answer at 9:08``, without what the
-    ending line already says."""
+    """``Answered by Ada, 9:00 · Bob, 9:05 · Confirmed by Cy, 9:07 · Assistant got this answer at 9:08``, without what
+    the ending line already says."""
     turns = _turns(line.given for line in view.lines if line.given is not None)
     if turns and _is_in_ending(view, turns):
         turns = []
@@ -119,7 +119,7 @@ def confirmed_by_line(view: View, labels: Labels, marks: AttributionFormat) -> s
 def collected_line(
     view: View, labels: Labels, marks: AttributionFormat, *, due: bool | None = None
 ) -> str:
-    """``Codex got this answer at 9:08``, or that it has yet to get what a person said; empty if nobody has to know.
+    """``Assistant got this answer at 9:08``, or that it has yet to get what a person said; empty if nobody has to know.
 
     Args:
         due: whether it should have it by now; by default, if it was not waiting for it.

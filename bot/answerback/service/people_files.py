@@ -65,7 +65,7 @@ class PeopleFiles:
 
     async def add_chunk(self, upload_id: str, number: int, data: bytes) -> None:
         if not (_UPLOAD.fullmatch(upload_id) and 0 <= number < _MAX_CHUNKS and len(data) <= CHUNK):
-            raise _refused("This is no part of an upload.")
+            raise _refused("This is not part of an upload.")
         await self.store.add_chunk(upload_id, number, data)
 
     async def finish(self, upload_id: str, person: Person, name: str, chunks: int) -> AttachedFile:
