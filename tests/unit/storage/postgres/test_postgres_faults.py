@@ -220,12 +220,12 @@ async def test_a_statement_timeout_is_explained_and_nothing_is_stored(
 async def test_an_unresponsive_server_leaves_the_outcome_unknown(
     run: psycopg.Connection, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
     store = PostgresStore(database)
     await store.open()
     await store.asks.create(Write(new_ask()), None)
-    with run.transaction():
+    with run.transaction(), monkeypatch.context() as impatient:
         run.execute("SELECT 1 FROM asks FOR UPDATE")
+        impatient.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
         with pytest.raises(CommitUnknownError, match=r"did not answer.*is not known"):
             await store.asks.change("ask_1", answer_decision())
     await store.check()

@@ -168,11 +168,12 @@ async def test_a_pooler_is_detected_and_the_required_setting_is_named(
 ) -> None:
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
-    monkeypatch.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)
     name = url.rpartition("/")[2]
     with pooler(postgres_server, name) as pooling:
         pooled = postgres_server.url(name, port=pooling.port)
-        findings = await found(pooled)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)
+            findings = await found(pooled)
         assert findings["pooler"].wrong == "there is one, but `storage.listen_url` is not set"
         assert "address of the server itself" in findings["pooler"].fix
         assert "notifications do not arrive" in (findings["notifications"].wrong or "")
@@ -181,7 +182,9 @@ async def test_a_pooler_is_detected_and_the_required_setting_is_named(
             findings["pooler"].what == "pooler: statements go through one, and notifications do not"
         )
         assert findings["notifications"].wrong is None
-        findings = await found(pooled, pooled)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)
+            findings = await found(pooled, pooled)
         assert "at `storage.listen_url` too" in (findings["pooler"].wrong or "")
         assert "notifications do not arrive" in (findings["notifications"].wrong or "")
     with pooler(postgres_server, name, mode="session") as pooling:

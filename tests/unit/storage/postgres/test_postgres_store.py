@@ -370,7 +370,7 @@ async def test_a_clock_change_noticed_by_every_process_is_applied_once(
 async def test_a_process_paused_in_a_transaction_blocks_no_other(
     stores: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "IDLE_TRANSACTION_TIMEOUT", 0.2)
+    monkeypatch.setattr(connections, "IDLE_TRANSACTION_TIMEOUT", 1.0)
     await stores[0].asks.create(Write(new_ask()), None)
     transaction = stores[0].database.connections.transaction()
     connection = await transaction.__aenter__()

@@ -140,7 +140,6 @@ async def test_a_lock_of_another_program_does_not_hold_up_a_transaction_for_ever
     fresh: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
     ended, _ = await guarded.asks.change("ask_1", end_decision())
     with psycopg.connect(postgres_server.url(fresh)) as other:
         other.execute("SELECT 1 FROM asks FOR UPDATE")
@@ -148,7 +147,9 @@ async def test_a_lock_of_another_program_does_not_hold_up_a_transaction_for_ever
             guarded.erasure.erase("ask_1", 9.0, ()) for _ in range(connections.MAX_CONNECTIONS + 1)
         ]
         async with asyncio.timeout(SOON):
-            errors = await asyncio.gather(*erasures, return_exceptions=True)
+            with monkeypatch.context() as impatient:
+                impatient.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
+                errors = await asyncio.gather(*erasures, return_exceptions=True)
             assert await guarded.asks.get("ask_1") == ended
     for error in errors:
         assert isinstance(error, StoreError)
