@@ -46,11 +46,13 @@ async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIter
     yield _SLACK.ok(f"bot token, as {answer.get('user')} in {answer.get('team')}")
     granted = granted_scopes(headers)
     yield _scopes(granted)
-    yield _pictures(granted)
-    yield _files(granted)
+    only_named = "pictures that agents send are only named"
+    yield _added_scope(granted, FILES_SCOPE, "pictures", only_named)
+    refused = "answers with files are refused"
+    yield _added_scope(granted, READ_SCOPE, "files that people send", refused)
     yield _sessions(granted)
     if checkup.commands:
-        yield _commands(granted)
+        yield _added_scope(granted, COMMAND_SCOPE, f"command /{COMMAND}", "people cannot type it")
     yield _SLACK.check_clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _delivery(settings, calls, checkup)
     yield await _home(calls, str(answer.get("user_id")))
@@ -121,38 +123,18 @@ def _sessions(granted: Collection[str]) -> Finding:
     return _SLACK.ok(f"no agent sessions (optional): {hint}")
 
 
-def _commands(granted: Collection[str]) -> Finding:
-    """Check for the scope of commands, which apps made from an older manifest lack."""
-    what = f"command /{COMMAND}"
-    if COMMAND_SCOPE in granted:
+def _added_scope(granted: Collection[str], scope: str, what: str, without: str) -> Finding:
+    """Check for a scope that apps made from an older manifest lack.
+
+    Args:
+        what: it is for.
+        without: what follows without it, as the end of a sentence.
+    """
+    if scope in granted:
         return _SLACK.ok(what)
     return _SLACK.problem(
         what,
-        f"the app lacks the scope {COMMAND_SCOPE}, so people cannot type it",
-        "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
-        warning=True,
-    )
-
-
-def _pictures(granted: Collection[str]) -> Finding:
-    """Check for the scope of pictures, which apps made from an older manifest lack."""
-    if FILES_SCOPE in granted:
-        return _SLACK.ok("pictures")
-    return _SLACK.problem(
-        "pictures",
-        f"the app lacks the scope {FILES_SCOPE}, so pictures that agents send are only named",
-        "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
-        warning=True,
-    )
-
-
-def _files(granted: Collection[str]) -> Finding:
-    """Check for the scope of files that people send, which apps made from an older manifest lack."""
-    if READ_SCOPE in granted:
-        return _SLACK.ok("files that people send")
-    return _SLACK.problem(
-        "files that people send",
-        f"the app lacks the scope {READ_SCOPE}, so answers with files are refused",
+        f"the app lacks the scope {scope}, so {without}",
         "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
         warning=True,
     )
