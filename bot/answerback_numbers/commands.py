@@ -10,6 +10,6 @@ STATS: Final = Command(
     "stats",
     "Operate",
     70,
-    "Print how many questions agents asked and how long they waited.",
+    "Print how many questions agents asked, how they ended, and how long agents waited.",
     "answerback_numbers.cli.stats",
 )

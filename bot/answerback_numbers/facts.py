@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from answerback.core.ask import Ask, Outcome, Status
+from answerback.core.editing import edited_calls
 from answerback.core.form import OptionKind
 from answerback.core.given_answer import Source
 from answerback.core.grants import Asker, GrantOffer, GrantRule, offer_of
@@ -30,6 +31,8 @@ class Result(StrEnum):
 
     ANSWERED = "answered"
     ALLOWED = "allowed"
+    EDITED = "edited"
+    """A person changed the call and allowed that."""
     DENIED = "denied"
     GRANTED = "granted"
     """A grant allowed it."""
@@ -44,7 +47,9 @@ class Result(StrEnum):
 
 UNASKED: Final = frozenset({Result.GRANTED, Result.AUTOMATIC})
 """Nobody was waited for, so these say nothing of how long agents wait."""
-DECIDED: Final = frozenset({Result.ALLOWED, Result.DENIED, Result.CANCELLED, Result.TURN_ENDED})
+DECIDED: Final = frozenset(
+    {Result.ALLOWED, Result.EDITED, Result.DENIED, Result.CANCELLED, Result.TURN_ENDED}
+)
 """A person decided."""
 _ALLOWING: Final = {OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS}
 
@@ -97,7 +102,9 @@ def result_of(ask: Ask, outcome: Outcome) -> Result:
     kinds = set(ask.form.kinds_of(ask.walk.values).values())
     if OptionKind.DENY in kinds:
         return Result.DENIED
-    return Result.ALLOWED if kinds and kinds <= _ALLOWING else Result.ANSWERED
+    if not kinds or not kinds <= _ALLOWING:
+        return Result.ANSWERED
+    return Result.EDITED if edited_calls(ask) else Result.ALLOWED
 
 
 def grantable(ask: Ask) -> GrantOffer | None:

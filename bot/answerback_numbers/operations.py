@@ -32,8 +32,8 @@ class SumsBody(Wire):
     """The week's Monday (UTC), the agent or the route; empty for what has none, and for the sum of all."""
     asks: int
     results: dict[str, int]
-    """The number of asks by their end. `granted` and `automatic` waited for nobody; `allowed` and `denied` are
-    permissions."""
+    """The number of asks by their end. `granted` and `automatic` waited for nobody; `allowed`, `edited`
+    (allowed with changes) and `denied` are permissions."""
     median_seconds: float | None
     """Seconds that half of the agents waited at most; null if none waited."""
     ninety_percent_seconds: float | None

@@ -29,7 +29,7 @@ class TokenRefusedError(Exception):
 
 
 class UnknownKeyError(TokenRefusedError):
-    """The token is signed with a key that the provider had not published when its keys were read."""
+    """The provider had not published the key of the token when its keys were read."""
 
 
 def verify(
@@ -42,7 +42,7 @@ def verify(
         now: seconds since the epoch.
 
     Raises:
-        TokenRefusedError: it proves nothing; UnknownKeyError, if its key is unknown.
+        TokenRefusedError: it proves nothing; UnknownKeyError, if its key is unknown, or may have been replaced.
     """
     try:
         header = jwt.get_unverified_header(token)
@@ -63,6 +63,9 @@ def verify(
                 "verify_nbf": False,
             },
         )
+    except jwt.InvalidSignatureError as error:
+        # The only key of a provider needs no id, and a new one may have the id of the old one.
+        raise UnknownKeyError(str(error)) from error
     except jwt.PyJWTError as error:
         raise TokenRefusedError(str(error)) from error
     _check_times(claims, now)

@@ -28,7 +28,8 @@ class FakeProvider:
 
     url: str
     subject: str = "248289761001"
-    kid: str = "first"
+    kid: str | None = "first"
+    """The id of its key; None: it has none."""
     key: rsa.RSAPrivateKey = field(
         default_factory=lambda: rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
     )
@@ -39,7 +40,7 @@ class FakeProvider:
     asked: list[str] = field(default_factory=list)
     """The paths that were requested."""
 
-    def rotate(self, kid: str) -> None:
+    def rotate(self, kid: str | None) -> None:
         """Sign with a new key, and publish no other."""
         self.kid = kid
         self.key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
@@ -65,7 +66,10 @@ class FakeProvider:
             "nonce": asked["nonce"],
         }
         kept = {name: value for name, value in (claims | self.claims).items() if value is not None}
-        return jwt.encode(kept, self.key, algorithm="RS256", headers={"kid": self.kid})
+        return jwt.encode(kept, self.key, algorithm="RS256", headers=self._key_id())
+
+    def _key_id(self) -> dict[str, str]:
+        return {} if self.kid is None else {"kid": self.kid}
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -88,7 +92,7 @@ class FakeProvider:
     async def _keys(self, request: web.Request) -> web.Response:
         self.asked.append(request.path)
         public = RSAAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
-        return web.json_response({"keys": [{**public, "kid": self.kid, "use": "sig"}]})
+        return web.json_response({"keys": [{**public, **self._key_id(), "use": "sig"}]})
 
     async def _token(self, request: web.Request) -> web.Response:
         self.asked.append(request.path)

@@ -1,4 +1,4 @@
-"""``answerback stats``: how many questions agents asked, and how long they waited."""
+"""``answerback stats``: how many questions agents asked, how they ended, and how long agents waited."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def command(
     token: Reader = None,
     json: Json = False,
 ) -> None:
-    """Print how many questions agents asked and how long they waited.
+    """Print how many questions agents asked, how they ended, and how long agents waited.
 
     Example: `answerback stats --weeks 4`
 
@@ -50,9 +50,15 @@ def _line(title: str, row: JsonObject) -> str:
     return columns(
         f"{title} {row['name'] or 'none'}",
         f"{row['asks']} asked",
+        _ends(row["results"]),
         f"half within {_seconds(row['median_seconds'])}",
         f"90 % within {_seconds(row['ninety_percent_seconds'])}",
     )
+
+
+def _ends(results: JsonValue) -> str:
+    counts = results if isinstance(results, dict) else {}
+    return ", ".join(f"{count} {end.replace('_', ' ')}" for end, count in counts.items())
 
 
 def _always_line(row: JsonObject) -> str:

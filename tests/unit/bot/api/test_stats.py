@@ -89,6 +89,25 @@ async def test_what_was_always_allowed_is_listed_with_what_would_have_saved_it(a
     assert (plain["grants"], plain["route"]) == (False, "plain")
 
 
+@pytest.mark.rule("NUMBERS-2", "NUMBERS-4")
+async def test_a_call_that_people_changed_was_not_allowed_as_it_was_asked(serve: Serve) -> None:
+    async with grants.serving(serve, routes={"ops": grants.route(edit=True)}) as api:
+        for _ in range(3):
+            ask = await grants.submit(api, takes_edited=True)
+            allow: Json = {
+                "action": "answer",
+                "value": "allow",
+                "edited": {"command": "make other"},
+            }
+            status, done = await grants.act(api, ask, **allow)
+            assert (status, done["status"]) == (200, "answered"), done
+            await decide(api, "allow")
+        await decide(api, "allow", command="make plain", takes_edited=True)
+        found = await stats(api)
+        assert found["total"]["results"] == {"allowed": 4, "edited": 3}
+        assert found["always_allowed"] == [], "a grant would have run what people had changed"
+
+
 @pytest.mark.rule("NUMBERS-4", "NUMBERS-6")
 async def test_erased_text_is_not_listed(api: Served) -> None:
     asks = [await decide(api, "allow") for _ in range(3)]
@@ -168,13 +187,20 @@ async def test_a_personal_link_has_no_page_of_numbers(serve: Serve) -> None:
 async def test_the_command_prints_them(api: Served) -> None:
     for _ in range(3):
         await decide(api, "allow")
+    await decide(api, "deny", command="make denied")
+    left = await grants.submit(api, command="make left")
+    async with api.http.delete(f"/v1/asks/{left['id']}", headers=api.bearer("ci")) as response:
+        assert response.status == 200
     key = api.person["Authorization"].removeprefix("Bearer ")
     command = ["stats", "--url", api.running.api_url, "--token", key]
     invoke = CliRunner().invoke
     done = await asyncio.to_thread(invoke, main.app, command)
     assert done.exit_code == 0, done.output
     assert "Waits are stated within 10%" in done.stderr
-    assert re.search(r"^Agent ci  3 asked  half within [\d.]+ s  90 % within", done.stdout, re.M)
+    line = (
+        r"^Agent ci  5 asked  3 allowed, 1 denied, 1 withdrawn  half within [\d.]+ s  90 % within"
+    )
+    assert re.search(line, done.stdout, re.M), done.stdout
     assert f"Allowed 3 times  Run {grants.COMMAND}  a grant would do:" in done.stdout
     done = await asyncio.to_thread(invoke, main.app, [*command, "--json", "--weeks", "1"])
     assert json.loads(done.stdout) == await stats(api, "?weeks=1")

@@ -232,6 +232,23 @@ async def test_keys_that_rotate_are_read_again_but_not_for_every_forged_token(
 
 
 @pytest.mark.rule("OIDC-4")
+@pytest.mark.parametrize("kid", [None, "first"], ids=["without an id", "under the same id"])
+async def test_a_key_that_is_replaced_without_a_new_id_is_read_again(
+    up: SignInService, kid: str | None
+) -> None:
+    up.provider.rotate(kid)
+    await up.sign_in()
+    up.provider.rotate(kid)
+    attempt, response = await up.begin()
+    status, _ = await up.post("finish", attempt=attempt, response=response)
+    assert status == 403, "the keys were read only a moment ago"
+    assert up.provider.asked.count("/keys") == 1
+    _running(up).parts.provider.key_pause = -1.0
+    await up.sign_in()
+    assert up.provider.asked.count("/keys") == 2
+
+
+@pytest.mark.rule("OIDC-4")
 async def test_a_provider_that_is_away_or_changes_its_issuer_is_said_to_be_unavailable(
     make_service: MakeService, provider: FakeProvider
 ) -> None:
