@@ -59,7 +59,7 @@ def describe_difference(before: str, after: str) -> str:
 
 
 def _lines(change: Change) -> Iterator[str]:
-    name = ".".join(change.path)
+    name = ".".join(map(_shown, change.path))
     if change.before is None:
         yield f"+ {name}: {change.after}"
         return
@@ -73,6 +73,11 @@ def _lines(change: Change) -> Iterator[str]:
         return
     yield f"{name}:"
     yield from _compare(before.split("\n"), after.split("\n"))
+
+
+def _shown(key: str) -> str:
+    """Return a key within one line, so that none looks like another change."""
+    return key if key.isprintable() else json.dumps(key)
 
 
 def _compare(old: list[str], new: list[str]) -> Iterator[str]:

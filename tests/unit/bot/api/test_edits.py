@@ -108,6 +108,15 @@ async def test_a_person_allows_another_command_and_everything_else_keeps_its_byt
     assert (await read(api, ask))["edited"] == now
 
 
+@pytest.mark.rule("EDIT-6")
+async def test_no_key_of_the_call_looks_like_another_change(api: Served) -> None:
+    key = "why: 1 → 2\ncommand"
+    ask = await submit(api, json.dumps({"command": "ls", key: "a"}))
+    _, done = await act(api, ask, **ALLOW, edited={"command": "ls", key: "b"})
+    [line] = done["edited"]["difference"].split("\n")
+    assert line == f'{json.dumps(key)}: "a" → "b"'
+
+
 @pytest.mark.rule("EDIT-4")
 async def test_a_program_that_rounds_numbers_sends_the_call_as_a_text(api: Served) -> None:
     ask = await submit(api)
