@@ -8,8 +8,10 @@ from typing import Final
 import pytest
 
 from answerback.core.ask import Ask, Status
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.edited_call import EditableCall
 from answerback.core.form import AnswerType, Form, Question
+from answerback.core.origin import Origin
 from answerback_testing.simulated_people import (
     Capability,
     HasEdits,
@@ -134,6 +136,29 @@ class EditsContract:
         await bob.edit_call(command="rm -rf build/tmp")
         ask = await stage.harness.wait_until_shown(ask.id)
         assert ask.walk.answers[0].edited is None
+
+    @requires_capability(Capability.EDITS)
+    @pytest.mark.rule("EDIT-2")
+    async def test_the_person_whose_agent_asks_changes_nothing_that_others_confirm(
+        self, stage: Stage, ada: HasEdits, bob: HasEdits
+    ) -> None:
+        owner = f"{stage.place.surface}:{ada.user_id}"
+        form = _FORM.model_copy(update={"confirmation": ConfirmationRule(due=1, requester=owner)})
+        ask = await stage.harness.create_ask(
+            form,
+            stage.place,
+            (ada.user_id, bob.user_id),
+            request={**_REQUEST, "origin": Origin(owner=owner)},
+        )
+        for person in (ada, bob):
+            await person.look_at(ask)
+        await ada.edit_call(command="rm -rf /")
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert not ask.walk.answers
+        await bob.edit_call(command="rm -rf build/tmp")
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.confirming
+        assert ask.walk.answers[0].edited is not None
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("EDIT-9")
