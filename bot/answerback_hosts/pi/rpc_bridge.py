@@ -81,11 +81,12 @@ class PiBridge:
 
     def _forward(self, key: str, asked: Json, line: bytes) -> None:
         async def answer(ask: Ask) -> None:
+            if not ask.end_turn and (text := words_for_model(ask)) is not None:
+                # First, so that the model reads them with the result, and does not act on that alone.
+                self._command("steer", message=text)
             self._send({"type": _RESPONSE, "id": key, **(structured_result(ask) or _CANCELLED)})
             if ask.end_turn:
                 self._command("abort")
-            elif (text := words_for_model(ask)) is not None:
-                self._command("steer", message=text)
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)

@@ -102,12 +102,12 @@ async def test_what_people_see_of_a_dialog(
 
 
 @pytest.mark.rule("CONNECT-12")
-async def test_a_reply_cancels_and_steers(service: Served) -> None:
+async def test_a_reply_steers_and_then_cancels(service: Served) -> None:
     async with bridged(service.url, SELECT) as talk:
         await service.act(await service.newest(), action="reply", text="Move it away.")
+        steered = await pi_read(talk)
         response = {"type": "extension_ui_response", "id": "d1", "cancelled": True}
         assert await pi_read(talk) == response
-        steered = await pi_read(talk)
     assert steered["type"] == "steer"
     assert steered["message"].endswith("and replied: Move it away.")
 
