@@ -9,7 +9,9 @@ from answerback.core.files import AttachedFile
 from answerback.core.person import Person
 from answerback.ports.surface import Acted, Actor
 from answerback.service.people_files import MAX_UNCLAIMED
+from tests.fakes.receiver import Receiver
 from tests.unit.bot.api.conftest import Json, Serve, Served
+from tests.unit.bot.api.test_deliveries import SECRET
 from tests.unit.bot.api.test_files import ROLES, download, upload
 from tests.unit.picture_samples import PNG
 
@@ -56,6 +58,21 @@ async def test_an_agent_reads_what_came_with_an_answer_to_its_ask(serve: Serve) 
         assert (await read_by(api, file))["bot"] == 404, "it was taken back"
         _, body = await api.get(f"/v1/asks/{ask['id']}", **api.bearer("bot"))
         assert body["answer_files"] == []
+
+
+async def test_a_webhook_names_what_came_with_an_answer(serve: Serve, receiver: Receiver) -> None:
+    async with serve(ROLES, callbacks=SECRET) as api:
+        question = {"questions": FORM["questions"][:1]}
+        callback = {"url": receiver.url}
+        ask = await api.asked(question, headers=api.bearer("bot"), callback=callback)
+        file = await api.running.service.people_files.take("photo.png", PNG, ADA)
+        await answered(api, ask, file)
+        [received] = await receiver.until(1)
+        [told] = received.event["data"]["answer_files"]
+        assert (told["id"], told["name"], told["question_id"]) == (file.id, "photo.png", "a")
+        _, body = await api.get(f"/v1/asks/{ask['id']}", **api.bearer("bot"))
+        assert told == body["answer_files"][0]
+        assert (await download(api, told["id"], **api.bearer("bot")))[:2] == (200, PNG)
 
 
 async def test_an_agent_names_no_file_of_a_person_in_an_ask(serve: Serve) -> None:
