@@ -37,6 +37,7 @@ API_URL: Final = f"http://127.0.0.1:{API_PORT}"
 
 
 _LATE_MODULES: Final = (
+    "answerback.core.picture_words",
     "answerback.mcp.endpoint",
     "answerback_away.announced_absences",
     "answerback_away.operations",
@@ -45,6 +46,7 @@ _LATE_MODULES: Final = (
     "answerback_numbers.numbers",
     "answerback_numbers.operations",
     "answerback_receipts.key_file",
+    "answerback_receipts.keys",
     "answerback_receipts.linker",
     "answerback_receipts.operations",
     "answerback_receipts.receipts",
@@ -54,9 +56,13 @@ _LATE_MODULES: Final = (
     "answerback_teams.link_operations",
     "answerback_teams.running_sign_ins",
     "answerback_webhooks.webhooks",
+    "anyio._backends._asyncio",
+    "h11",
+    "httpcore2",
     "nacl.signing",
+    "truststore",
 )
-"""The modules that the service imports only when it starts, beside the surfaces."""
+"""The modules that the service and its clients import only when they start, beside the surfaces."""
 
 
 def warm_up() -> None:

@@ -133,6 +133,8 @@ def new_mcp_server(list_tools: ListTools) -> Server[dict[str, object]]:
         version=VERSION,
         title="Answerback",
         instructions=_INSTRUCTIONS,
+        # No argument of our tools is also sent as a header. Otherwise the SDK lists all tools before each call.
+        get_tool_input_schema=lambda _name: None,
     )
     server.add_request_handler("tools/list", PaginatedRequestParams, list_tools)
     server.extensions[tasks.EXTENSION] = {}
