@@ -39,34 +39,44 @@ class FakeProvider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     """The paths that were requested."""
+    begun: int = 0
+    """The number of codes that were given out."""
 
     def rotate(self, kid: str | None) -> None:
         """Sign with a new key, and publish no other."""
         self.kid = kid
         self.key = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
 
-    def sign_in(self, url: str) -> str:
-        """Sign in at an authorization URL, as a person does; return the query that the browser goes back with."""
+    def sign_in(self, url: str, subject: str | None = None) -> str:
+        """Sign in at an authorization URL, as a person does; return the query that the browser goes back with.
+
+        Args:
+            subject: who signs in, if it is not the provider's next one.
+        """
         query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         assert url.startswith(f"{self.url}/authorize?")
         assert query["response_type"] == "code"
         assert query["code_challenge_method"] == "S256"
-        code = f"code{len(self.codes)}"
-        self.codes[code] = query
+        code = f"code{self.begun}"
+        self.begun += 1
+        self.codes[code] = query if subject is None else {**query, "subject": subject}
         return f"code={code}&state={query['state']}"
 
     def id_token(self, asked: dict[str, str]) -> str:
+        claims = self.claims_for(asked)
+        return jwt.encode(claims, self.key, algorithm="RS256", headers=self._key_id())
+
+    def claims_for(self, asked: dict[str, str]) -> dict[str, Any]:
         now = int(time.time())
         claims = {
             "iss": self.url,
-            "sub": self.subject,
+            "sub": asked.get("subject", self.subject),
             "aud": CLIENT,
             "exp": now + 300,
             "iat": now,
             "nonce": asked["nonce"],
         }
-        kept = {name: value for name, value in (claims | self.claims).items() if value is not None}
-        return jwt.encode(kept, self.key, algorithm="RS256", headers=self._key_id())
+        return {name: value for name, value in (claims | self.claims).items() if value is not None}
 
     def _key_id(self) -> dict[str, str]:
         return {} if self.kid is None else {"kid": self.kid}

@@ -12,6 +12,7 @@ from tests.simulation.machine import EPOCH
 
 if TYPE_CHECKING:
     from tests.simulation.chat import Shown
+    from tests.simulation.devices import Device
 
 Json = dict[str, Any]
 
@@ -76,6 +77,13 @@ class Attempt:
     """The name that the record has to give it, if that does not follow from the control."""
     files: tuple[str, ...] = ()
     """The names of the files that came with it."""
+    on_page: bool = False
+    """True if it was a button of a page."""
+
+    @property
+    def is_told(self) -> bool:
+        """True if what a person is told is whether it was accepted, as everywhere but in a chat."""
+        return self.on_page or self.act is not None
 
     @property
     def is_decided_later(self) -> bool:
@@ -103,6 +111,20 @@ class Read:
     ended: float
 
 
+@dataclass
+class SessionUse:
+    """The use of a session by its person, who has signed in on the page."""
+
+    person: str
+    session_began: float
+    signed_out_at: float | None
+    """When the person had been told that they have signed out."""
+    began: float
+    ended: float
+    is_accepted: bool
+    """True if the page was shown, or what they did was accepted."""
+
+
 @dataclass(frozen=True)
 class GivenGrant:
     """A grant, as somebody tried to give it along with an answer."""
@@ -121,6 +143,8 @@ class Evidence:
     keys: dict[str, str] = field(default_factory=dict)
     """The key of each ask's plan, by the ask's id."""
     attempts: list[Attempt] = field(default_factory=list)
+    sent_with_files: list[Attempt] = field(default_factory=list)
+    """Forms with files that people sent in the chat, which said that the app took them."""
     broken: list[str] = field(default_factory=list)
     """The faults that were seen at the moment they happened."""
     seen: dict[str, int] = field(default_factory=dict)
@@ -171,6 +195,17 @@ class Evidence:
     """The asks of which somebody deleted a message."""
     missing: dict[str, float] = field(default_factory=dict)
     """When the message of an ask was seen to be missing that somebody had deleted long before."""
+    accounts: dict[str, str] = field(default_factory=dict)
+    """The ids of people in the chat, by their further accounts."""
+    devices: list[Device] = field(default_factory=list)
+    """The devices on which people are notified."""
+    session_uses: list[SessionUse] = field(default_factory=list)
+    failed_sign_ins: list[tuple[float, str]] = field(default_factory=list)
+    """When a sign-in failed, and how."""
+    unlisted: list[tuple[float, frozenset[str]]] = field(default_factory=list)
+    """The accounts that the settings of the service certainly do not list, and from when on."""
+    troubles: list[tuple[float, float]] = field(default_factory=list)
+    """The times during which something went wrong."""
     clock_errors: bool = False
     """True if a clock was set: then times by different clocks cannot be compared."""
     is_calm: bool = False
@@ -183,6 +218,30 @@ class Evidence:
     def tolerance(self) -> float:
         """Seconds by which times in the API may differ from those at which something was seen."""
         return _CLOCK_ERROR if self.clock_errors else _ROUNDING
+
+    def who(self, account: str) -> str:
+        """Return the id that the person of an account has in the chat."""
+        return self.accounts.get(account, account)
+
+    def was_quiet(self, since: float, until: float) -> bool:
+        """Return True if nothing went wrong in a time."""
+        return not any(began <= until and ended >= since for began, ended in self.troubles)
+
+    def quiet_from(self, begun: float, soon: float, late: float) -> float:
+        """Return when that is done which takes so long: soon, if nothing goes wrong, or late after what went wrong."""
+        if self.was_quiet(begun - soon, begun + soon):
+            return begun + soon
+        after = begun
+        for began, ended in sorted(self.troubles):
+            if began <= after + late:
+                after = max(after, ended)
+        return after + late
+
+    def was_unlisted(self, account: str, since: float, until: float) -> bool:
+        """Return True if the settings did not list an account in all of a time."""
+        before = [names for at, names in self.unlisted if at < since]
+        during = [names for at, names in self.unlisted if since <= at <= until]
+        return bool(before) and all(account in names for names in (before[-1], *during))
 
     def by_plan(self) -> Iterator[tuple[str, str]]:
         """Yield each plan's key with the id of its ask."""
@@ -209,7 +268,7 @@ class Evidence:
             and not each.is_decided_later
             and each.verb in _MOVING
             and (key := self.keys.get(each.ask_id)) is not None
-            and each.person in self.plans[key].responders
+            and self.who(each.person) in self.plans[key].responders
         ]
         for ask_id, revision in (*reported, *taken):
             known[ask_id] = max(known.get(ask_id, 0), revision)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tests.simulation.chat import WHEN_TO_CLICK, Chat, Trouble, go_wrong
+from tests.simulation.evidence import Evidence
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.service import SimulatedService
+from tests.simulation.sides import Side
 
 if TYPE_CHECKING:
     from tests.simulation.agents import Agents, Receiver
@@ -20,6 +22,7 @@ WEIGHTS: Final = {
     "kill busy": 8,
     "kill at click": 4,
     "kill at call": 4,
+    "kill at files": 3,
     "power": 5,
     "restart": 2,
     "pause": 2,
@@ -37,6 +40,8 @@ WEIGHTS: Final = {
     "repeat event": 3,
     "kill agents": 2,
     "fail callbacks": 3,
+    "push fails": 4,
+    "sign-in fails": 2,
     "clock": 1,
     "reload": 2,
 }
@@ -89,8 +94,17 @@ class Schedule:
 class Faults:
     """Carries out a schedule."""
 
-    def __init__(self, loop: SimulatedLoop, schedule: Schedule, seconds: float) -> None:
+    def __init__(
+        self,
+        loop: SimulatedLoop,
+        schedule: Schedule,
+        seconds: float,
+        evidence: Evidence,
+        side: Side,
+    ) -> None:
         self._loop = loop
+        self._evidence = evidence
+        self._side = side
         self._seconds = seconds
         self.schedule = schedule
         self.kills = 0
@@ -114,7 +128,9 @@ class Faults:
 
     def _trouble_until(self, seconds: float = 0.0) -> None:
         """Note that something goes wrong now, and for so many seconds."""
-        self._troubled_until = max(self._troubled_until, self._loop.time() + seconds)
+        now = self._loop.time()
+        self._evidence.troubles.append((now, now + seconds))
+        self._troubled_until = max(self._troubled_until, now + seconds)
 
     def _look_away(self) -> None:
         self._nobody_looks_until = self._loop.time() + _LOOK_AWAY
@@ -133,6 +149,7 @@ class Faults:
         await asyncio.sleep(max(0.0, self._seconds - self._loop.time()))
         self._loop.machine.note("the faults stop")
         chat.stop_faults()
+        self._side.stop_faults()
         receiver.failing_until = 0.0
         service.power_fails = None
         if service.process is not None:
@@ -144,18 +161,25 @@ class Faults:
 
     async def _inject(self, kind: str, rng: random.Random) -> None:
         """Let one thing go wrong; ``rng`` decides the details."""
-        if kind in {"kill at click", "kill at call"}:
+        if kind == "kill at files":
+            # What a person sends with files is acknowledged before they are read.
+            self._loop.after(rng.choice([1.0, 130.0]), self._chat.faults.fail_files(rng))
+            await self._kill_at(self._evidence.sent_with_files, rng)
+        elif kind in {"kill at click", "kill at call"}:
             await self._kill_at(
                 self._chat.delivered if kind == "kill at click" else self._chat.calls, rng
             )
         elif kind in {"kill", "kill busy", "power", "restart", "pause", "clock"}:
             await self._trouble_service(kind, rng)
         elif kind == "reload":
-            self._service.reload()
+            self._service.reload(rng)
         elif kind in {"cut", "stall"}:
             self._trouble_network(kind, rng)
         elif kind in {"kill agents", "fail callbacks"}:
             self._trouble_agents(kind, rng)
+        elif kind in {"push fails", "sign-in fails"}:
+            if kind == self._side.kind:
+                self._side.go_wrong(rng, self._trouble)
         else:
             go_wrong(self._chat, kind, rng, self._trouble)
 

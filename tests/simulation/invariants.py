@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tests.simulation import files, hosts, permission_invariants
+from tests.simulation import devices, files, hosts, permission_invariants, sign_ins
 from tests.simulation.evidence import Attempt, Evidence, Json, Plan, seconds_of
 
 _OUTCOME: Final = (
@@ -22,6 +22,8 @@ _LATE: Final = 900.0
 """Seconds after a deadline within which an ask has ended, even if the service was down."""
 _DECIDED: Final = 300.0
 """Seconds within which a modal that has closed is decided, although its process dies: FILE-23."""
+_DIES: Final = 10.0
+"""Seconds within which a process dies that a fault kills at something."""
 _ENDS: Final = frozenset({"answered", "cancelled", "turn_ended", "expired"})
 """The ends of an ask that no agent withdraws, and that people can be asked."""
 _MOVES: Final = frozenset({"response", "confirmed", "objected", "handed_over", "ended"})
@@ -30,6 +32,8 @@ _DEEDS: Final = frozenset(
     {"answered", "backed", "cancelled", "confirmed", "objected", "handed_over"}
 )
 """The lines that name somebody who did something."""
+_ERASED: Final = "erased"
+"""The id of those who had accounts elsewhere than in a chat, once their ask is erased."""
 _NOTHING: Final = "empty"
 """The argument of the button that answers an optional question with nothing."""
 _ANSWERING: Final = frozenset({"write", "other"})
@@ -39,7 +43,8 @@ _ANSWERING: Final = frozenset({"write", "other"})
 def judge(evidence: Evidence) -> list[str]:
     """Return what did not hold, sorted."""
     found = [*evidence.broken]
-    for check in (*_CHECKS, *permission_invariants.CHECKS, *files.CHECKS, *hosts.CHECKS):
+    parts = (permission_invariants, files, hosts, devices, sign_ins)
+    for check in (*_CHECKS, *(check for part in parts for check in part.CHECKS)):
         found += check(evidence)
     return sorted(set(found))
 
@@ -67,6 +72,8 @@ def count_judged(evidence: Evidence) -> Counter[str]:
         ERASE=len(evidence.erasures),
         FILES=files.count_judged(evidence),
         LATE=hosts.count_judged(evidence),
+        PUSH=devices.count_judged(evidence),
+        SIGN=sign_ins.count_judged(evidence),
         REST=1,
         QUIET=1,
     )
@@ -98,7 +105,7 @@ def _ended_unseen(evidence: Evidence, ask_id: str) -> bool:
     stored = evidence.asks[ask_id]
     if stored["status"] == "open" or ask_id in evidence.seen:
         return False
-    front_end = {a.person for a in evidence.attempts if a.ask_id == ask_id and a.act is not None}
+    front_end = {a.person for a in evidence.attempts if a.ask_id == ask_id and a.is_told}
     return stored["ended_by"] is None or stored["ended_by"]["user_id"] in front_end
 
 
@@ -192,9 +199,11 @@ def _recorded(evidence: Evidence) -> Iterator[str]:
         said: Counter[tuple[str, str]] = Counter()
         for line in record:
             for person, act in _said(line, options):
-                handed_at = evidence.handed.get(ask_id, {}).get(person, math.inf)
+                who = evidence.who(person)
+                handed_at = evidence.handed.get(ask_id, {}).get(who, math.inf)
                 is_late = handed_at > seconds_of(line["at"]) + evidence.tolerance
-                if person not in plan.responders and is_late:
+                is_known = not (person == _ERASED and ask_id in evidence.erasures)
+                if who not in plan.responders and is_late and is_known:
                     yield f"MAY: {person} did {act} in {key}, and may not"
                 said[person, act] += 1
         if ask_id in evidence.erasures:
@@ -202,10 +211,11 @@ def _recorded(evidence: Evidence) -> Iterator[str]:
         for (person, act), count in (said - available).items():
             yield f"RECORD: {key} has {count} × {act} of {person} that nobody did"
         if stored is not None and plan.due and stored["status"] == "answered":
-            yield from _confirmed(key, record, stored, plan.due)
+            yield from _confirmed(evidence, key, stored, plan.due)
 
 
-def _confirmed(key: str, record: list[Json], stored: Json, due: int) -> Iterator[str]:
+def _confirmed(evidence: Evidence, key: str, stored: Json, due: int) -> Iterator[str]:
+    record = evidence.records[stored["id"]]
     if set(stored["answers"].values()) == {"deny"}:
         return  # a denial allows nothing, so it is not confirmed: CONFIRM-1
     answered = {  # by question: the answers that stand
@@ -213,8 +223,8 @@ def _confirmed(key: str, record: list[Json], stored: Json, due: int) -> Iterator
         for line in record
         if "answered" in (line.get("response") or {})
     }
-    answerers = {by["user_id"] for by in answered.values() if by is not None}
-    others = {each["user_id"] for each in stored["confirmed_by"]} - answerers
+    answerers = {evidence.who(by["user_id"]) for by in answered.values() if by is not None}
+    others = {evidence.who(each["user_id"]) for each in stored["confirmed_by"]} - answerers
     if len(others) < due:
         yield f"CONFIRM: {key} was answered, and {len(others)} other people confirmed"
     votes = Counter(
@@ -300,7 +310,10 @@ def _kept(evidence: Evidence) -> Iterator[str]:
             yield f"RECORD: {key} has revision {stored['revision']} after {len(moves)} moves"
             continue
         for each in evidence.attempts:
-            if each.ask_id == ask_id and each.acknowledged_at is not None and not each.notes:
+            # Before a turn ends, a person is asked again. That note is not repeated if it gets lost, either.
+            is_asked = each.verb == "end_turn" and not evidence.is_calm
+            is_taken = each.acknowledged_at is not None and not each.notes and not is_asked
+            if each.ask_id == ask_id and is_taken:
                 yield from _taken(evidence, key, stored, each, moves)
 
 
@@ -310,14 +323,15 @@ def _taken(
     """Judge what a person was told was taken; ``moves``: when the ask's revisions came about."""
     what, taken_at = f"{each.verb} of {each.person} in {key}", each.acknowledged_at or 0.0
     late = evidence.tolerance
-    may = each.person in evidence.plans[key].responders
+    who = evidence.who(each.person)
+    may = who in evidence.plans[key].responders
     if not may:
-        handed_at = evidence.handed.get(each.ask_id, {}).get(each.person, math.inf)
+        handed_at = evidence.handed.get(each.ask_id, {}).get(who, math.inf)
         may = _was_handed(evidence, each)
         if not may and handed_at <= taken_at:
             return  # it may have been handed over to them just then, or in vain
     if not may:
-        if each.act is not None:
+        if each.is_told:
             yield f"MAY: {what} was accepted"
         # It was refused. The note that says so is not repeated if it gets lost: SURFACE-10.
         if evidence.is_calm:
@@ -328,11 +342,26 @@ def _taken(
         yield f"KEPT: {what} was taken before it was stored"
 
 
+def _kept_with_files(evidence: Evidence) -> Iterator[str]:
+    """KEPT: a form that was sent with files is decided, or its person is told why not, although its process dies."""
+    for each in evidence.sent_with_files:
+        key, sent_at = evidence.keys.get(each.ask_id), each.acknowledged_at or 0.0
+        record = evidence.records.get(each.ask_id)
+        if key is None or record is None or each.notes or each.ask_id in evidence.erasures:
+            continue
+        if json.dumps(each.text)[1:-1] in json.dumps(record):
+            continue
+        # A note that says why it was not taken is not repeated if it gets lost.
+        begun = [began for began, _ in evidence.troubles]
+        if not any(sent_at + _DIES < began < sent_at + _DECIDED for began in begun):
+            yield f"KEPT: what {each.person} sent with files in {key} was neither taken nor refused"
+
+
 def _was_handed(evidence: Evidence, each: Attempt) -> bool:
     """Return True if an ask had certainly been handed over to a person by the time at which they acted."""
     return any(
         line["type"] == "handed_over"
-        and (line["handed_over"] or {}).get("to") == each.person
+        and (line["handed_over"] or {}).get("to") == evidence.who(each.person)
         and seconds_of(line["at"]) < each.began - evidence.tolerance
         for line in evidence.records[each.ask_id]
     )
@@ -376,6 +405,7 @@ _CHECKS: Final = (
     _recorded,
     _webhooks,
     _kept,
+    _kept_with_files,
     _quiet,
     _ended_in_time,
 )

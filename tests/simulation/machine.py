@@ -14,6 +14,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 EPOCH: Final = 1_800_000_000.0
@@ -147,9 +148,20 @@ def boot(machine: Machine) -> None:
     # Imported late, because `install` must come first.
     from aiohttp.http_websocket import WebSocketWriter
     from anyio._backends._asyncio import CancelScope
+    from cryptography.hazmat.primitives.asymmetric import ec
 
     # aiohttp masks what a WebSocket's client sends with a generator of its own, made when it was imported.
     masks: random.Random = (WebSocketWriter.__init__.__kwdefaults__ or {})["random"]
     masks.seed(machine.random.getrandbits(64))
     # anyio has sets of its scopes. In one of equal hashes, the order does not depend on addresses.
     setattr(CancelScope, "__hash__", lambda _: 0)  # noqa: B010 - mypy allows no other way
+    # OpenSSL has a generator of its own. Without it, keys follow from the machine's, and signatures from keys.
+    made = partial(_private_key, machine)
+    setattr(ec, "generate_private_key", made)  # noqa: B010
+    setattr(ec.ECDSA.__init__, "__defaults__", (True,))  # noqa: B010
+
+
+def _private_key(machine: Machine, curve: Any, _backend: Any = None) -> Any:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.derive_private_key(int.from_bytes(machine.random_bytes(31), "big") + 1, curve)

@@ -132,6 +132,8 @@ class SimulatedPerson:
             attempt.files = self._camera.take()
         photos = {name: picture(name, place=True) for name in attempt.files}
         self._acknowledged(attempt, ok=await self._client.submit(form, text, photos))
+        if attempt.files and attempt.acknowledged_at is not None:
+            self._evidence.sent_with_files.append(attempt)
 
     def _acknowledged(self, attempt: Attempt, *, ok: bool) -> None:
         if ok:

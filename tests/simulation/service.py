@@ -7,7 +7,7 @@ import hashlib
 import random
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from contextvars import copy_context
 from functools import partial
 from importlib import import_module
@@ -23,10 +23,12 @@ from answerback.runtime.reload import SettingsReloader
 from answerback_storage.sqlite.store import SqliteStore
 from tests.simulation.chat import PUBLIC_PORT, PUBLIC_URL, Chat
 from tests.simulation.disk import Disk
+from tests.simulation.evidence import Evidence
 from tests.simulation.jobs import SimulatedRunner
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import CURRENT, Process
 from tests.simulation.platforms import SURFACES
+from tests.simulation.sides import Side
 
 TOKEN: Final = "agent-token"
 OTHER_TOKEN: Final = "token-of-another-agent"
@@ -45,6 +47,11 @@ _LATE_MODULES: Final = (
     "answerback_numbers.page",
     "answerback_numbers.numbers",
     "answerback_numbers.operations",
+    "answerback_oidc.pages",
+    "answerback_oidc.signing_in",
+    "answerback_push.devices",
+    "answerback_push.pages",
+    "answerback_push.pushes",
     "answerback_receipts.key_file",
     "answerback_receipts.keys",
     "answerback_receipts.linker",
@@ -75,8 +82,14 @@ def warm_up() -> None:
         import_module(name)
 
 
-def settings_for(folder: Path, chat: Chat, front_token: str) -> Settings:
-    """The settings of the service, as its operator would write them."""
+def settings_for(
+    folder: Path, chat: Chat, front_token: str, side: Side, unlisted: Container[str]
+) -> Settings:
+    """The settings of the service, as its operator would write them.
+
+    Args:
+        unlisted: the names of people whom they do not list.
+    """
     everybody = list(chat.people.values())
     to = f"{chat.surface}:{chat.channel}"
     return settings_type().model_validate(
@@ -104,7 +117,13 @@ def settings_for(folder: Path, chat: Chat, front_token: str) -> Settings:
                 "other": {"token_hash": _hashed(OTHER_TOKEN)},
                 "front": {"token_hash": _hashed(front_token), "role": "surface"},
             },
+            "people": {
+                name: {"name": name, "ids": [f"{chat.surface}:{id_}", side.account_of(name)]}
+                for id_, name in chat.names.items()
+                if name not in unlisted
+            },
             chat.surface: chat.settings,
+            **side.settings,
         }
     )
 
@@ -127,6 +146,8 @@ class SimulatedService:
         folder: Path,
         disk: Disk,
         chat: Chat,
+        side: Side,
+        evidence: Evidence,
     ) -> None:
         self._loop = loop
         self._folder = folder
@@ -134,6 +155,8 @@ class SimulatedService:
         self.power_fails: random.Random | None = None
         """Decides what is left on the disk, if the next death of the process is one of the whole machine."""
         self._chat = chat
+        self._side = side
+        self._evidence = evidence
         self._starts = 0
         self._disk = folder / "0"
         self._disk.mkdir()
@@ -147,8 +170,11 @@ class SimulatedService:
         self.revoked_tokens: dict[str, float] = {}
         """The tokens that the front end had before, and when the service ceased to accept each."""
         self._reloader: SettingsReloader | None = None
+        self._unlisted: frozenset[str] = frozenset()
+        """The names of the people whom the settings do not list now."""
         self._written: tuple[Path, str] | None = None
         """The disk and the token that the settings were last read with."""
+        side.prepare(self._disk / _DATABASE)
         self.doors = Doors(bind=loop.network.bind, build_store=self._build_store)
 
     @property
@@ -183,22 +209,36 @@ class SimulatedService:
         """Count the tasks of the process, by what they do."""
         return Counter() if self.process is None else self._loop.tasks_of(self.process)
 
-    def reload(self) -> None:
-        """Give the front end another token, in settings that the service reloads, or reads when it starts."""
+    def reload(self, rng: random.Random) -> None:
+        """Give the front end another token, in settings that the service reloads, or reads when it starts.
+
+        They may also cease to list somebody, and list those again whom they did not.
+        """
+        may_leave = self._side.may_leave
+        left = frozenset({rng.choice(may_leave)} if may_leave and rng.random() < 0.6 else ())
+        self._note_unlisted(left & self._unlisted)
+        self._unlisted = left
         self.front_token = f"front-end-token-{len(self.revoked_tokens) + 1}"
         self._loop.machine.note(f"the settings have {self.front_token}")
         if self._reloader is not None and self.is_up:
             self._reloader.update_from(self._settings())
             self._note_revoked()
 
+    def _note_unlisted(self, names: Iterable[str]) -> None:
+        accounts = frozenset(self._side.account_of(name) for name in names)
+        self._evidence.unlisted.append((self._loop.time(), accounts))
+
     def _note_revoked(self) -> None:
+        self._note_unlisted(self._unlisted)
         for number in range(int(self.front_token.rpartition("-")[2])):
             self.revoked_tokens.setdefault(f"front-end-token-{number}", self._loop.time())
 
     def _settings(self) -> Settings:
         written = (self._disk, self.front_token)
         if written != self._written:
-            self._read = settings_for(self._disk, self._chat, self.front_token)
+            self._read = settings_for(
+                self._disk, self._chat, self.front_token, self._side, self._unlisted
+            )
             self._written = written
         return self._read
 

@@ -27,7 +27,7 @@ from tests.simulation.invariants import count_judged, judge
 from tests.simulation.loop import SimulatedLoop
 from tests.simulation.machine import Machine, boot
 from tests.simulation.people import BUSY, SELDOM, SimulatedPerson
-from tests.simulation.platforms import chat_of
+from tests.simulation.platforms import chat_of, side_of
 from tests.simulation.service import (
     API_URL,
     TOKEN,
@@ -117,7 +117,11 @@ class _Universe:
         files.keep_below(folder / "agents")
         files.attach_to(planned, self._random("pictures"))
         hosts.choose_ways(planned, self._random("hosts"))
-        self.faults = Faults(loop, schedule, HOUR)
+        people = {name: id_ for id_, name in self._chat.names.items()}
+        self._side = side_of(seed, loop, self.evidence, people)
+        accounts = {self._side.account_of(name): id_ for name, id_ in people.items()}
+        self.evidence.accounts = accounts
+        self.faults = Faults(loop, schedule, HOUR, self.evidence, self._side)
         host = Hosts(loop, self._random("host"), self.evidence, self.faults.is_certain)
         self._agents = Agents(loop, self._random("agents"), self.evidence, planned, host)
         self._receiver = Receiver(loop, self.evidence)
@@ -129,9 +133,12 @@ class _Universe:
         logging.getLogger().addHandler(_Errors(self.evidence))
         async with self._chat as chat:
             await self._receiver.start()
+            await self._side.start()
             disk = Disk()
             disk.install()
-            service = SimulatedService(self._loop, self._folder, disk, chat)
+            service = SimulatedService(
+                self._loop, self._folder, disk, chat, self._side, self.evidence
+            )
             service.start()
             self._agents.start()
             pauses = self._random("pauses").choice([BUSY, SELDOM])
@@ -157,7 +164,12 @@ class _Universe:
                 self._loop, rng, self.evidence, chat.names, chat.surface, service, is_away, camera
             )
             spies = files.Spies(self._loop, self._random("spies"), self.evidence)
-            lives = [*(each.live() for each in living), front_end.live(), spies.live()]
+            lives = [
+                *(each.live() for each in living),
+                front_end.live(),
+                spies.live(),
+                *self._side.lives(),
+            ]
             tasks = [self._loop.create_task(life) for life in lives]
             watch = Watch(self._loop, chat, self.evidence, self.faults)
             tasks.append(self._loop.create_task(watch.run()))

@@ -18,7 +18,7 @@ from tests.simulation.platforms import FRONTS
 FIRST, COUNT = 1, 10
 SHORT = 15
 """A seed with one fault."""
-INVARIANTS = 18
+INVARIANTS = 20
 MOST_CALLBACKS = 60_000
 """The most callbacks of a seed, on average: something that looks again and again takes more."""
 _CALLBACKS = re.compile(r"and (\d+) callbacks in")
