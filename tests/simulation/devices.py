@@ -34,8 +34,8 @@ _SUBSCRIBED: Final = 900.0
 _GIVEN_UP: Final = 0.15
 """The share of the devices that their person removes from the list, some time later."""
 _FAILURES: Final = ("limit", "refuse", "hang", "lose", "lose", "gone")
-_HANGS: Final = 60.0
-"""Seconds for which a push service does not answer; the service waits for ten."""
+_HANGS: Final = (30.0, 60.0)
+"""The least and the most seconds for which a push service does not answer; the service waits for ten."""
 _AFTER: Final = 10.0
 """Seconds for which an ask has to wait before anybody is notified: `push_after`."""
 _SOON: Final = 60.0
@@ -216,7 +216,7 @@ class Devices:
         what = "over" if pushed.over else "waiting"
         self._loop.machine.note(f"{device.name} is told {what} {pushed.ask_id}: {pushed.status}")
         if failure == "hang":
-            await asyncio.sleep(_HANGS)
+            await asyncio.sleep(self._rng.uniform(*_HANGS))
         if failure == "lose" and request.transport is not None:
             request.transport.close()
         if not pushed.status:
@@ -254,8 +254,8 @@ def _pushes(evidence: Evidence) -> Iterator[str]:
 
 def _gone(evidence: Evidence, device: Device) -> Iterator[str]:
     """Judge that a device gets nothing more once the service has been told that it is gone: PUSH-8, PUSH-2."""
-    told = [each.at for each in device.pushed if each.status == HTTPStatus.GONE]
-    for before, after in pairwise(told):
+    refused_at = [each.at for each in device.pushed if each.status == HTTPStatus.GONE]
+    for before, after in pairwise(refused_at):
         if after > before + _SOON and evidence.was_quiet(before - _SOON, before + _SOON):
             yield f"PUSH: {device.name} was told something after it had gone"
     removed_at = device.removed_at

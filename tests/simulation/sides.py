@@ -1,4 +1,4 @@
-"""What a seed has beside its chat: devices that are notified, or people who sign in on the page."""
+"""The part of a seed beside its chat: devices that are notified, or people who sign in on the page."""
 
 from __future__ import annotations
 

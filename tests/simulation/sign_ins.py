@@ -34,7 +34,7 @@ HOURS: Final = 0.25
 _PAUSES: Final = (40.0, 120.0, 600.0)
 """Seconds between two uses of the page, on average."""
 _FAILURES: Final = ("refuse", "hang", "lose")
-_HANGS: Final = 60.0
+_HANGS: Final = (30.0, 60.0)
 _PATIENCE: Final = 30.0
 _OPENED: Final = re.compile(r"open=(ask_[0-9a-z]+)")
 _QUESTION: Final = re.compile(r"question (\d)\?")
@@ -62,6 +62,7 @@ class Provider(FakeProvider):
         self.url = ISSUER
         self.claims, self.metadata, self.codes, self.asked = {}, {}, {}, []
         self._loop = loop
+        self._rng = rng
         self._private = Ed25519PrivateKey.from_private_bytes(rng.randbytes(32))
         self.failure: str | None = None
         self.failing_until = 0.0
@@ -87,7 +88,7 @@ class Provider(FakeProvider):
         if failure == "refuse":
             return web.Response(status=503)
         if failure == "hang":
-            await asyncio.sleep(_HANGS)
+            await asyncio.sleep(self._rng.uniform(*_HANGS))
             return web.Response(status=500)  # nobody reads it any more
         response: web.StreamResponse = await handler(request)
         if failure == "lose" and request.transport is not None:
@@ -113,7 +114,7 @@ class SignIns:
     ) -> None:
         oidc = {"issuer": ISSUER, "client_id": CLIENT, "client_secret": SECRET, "hours": HOURS}
         self.settings: Json = {"oidc": oidc}
-        self.may_leave = sorted(people)
+        self.may_leave: Sequence[str] = sorted(people)
         self._rng = rng
         self._provider = Provider(loop, rng)
         others = [*people, UNKNOWN]
