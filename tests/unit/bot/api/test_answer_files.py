@@ -68,11 +68,15 @@ async def test_a_webhook_names_what_came_with_an_answer(serve: Serve, receiver: 
         file = await api.running.service.people_files.take("photo.png", PNG, ADA)
         await answered(api, ask, file)
         [received] = await receiver.until(1)
-        [told] = received.event["data"]["answer_files"]
-        assert (told["id"], told["name"], told["question_id"]) == (file.id, "photo.png", "a")
+        [delivered] = received.event["data"]["answer_files"]
+        assert (delivered["id"], delivered["name"], delivered["question_id"]) == (
+            file.id,
+            "photo.png",
+            "a",
+        )
         _, body = await api.get(f"/v1/asks/{ask['id']}", **api.bearer("bot"))
-        assert told == body["answer_files"][0]
-        assert (await download(api, told["id"], **api.bearer("bot")))[:2] == (200, PNG)
+        assert delivered == body["answer_files"][0]
+        assert (await download(api, delivered["id"], **api.bearer("bot")))[:2] == (200, PNG)
 
 
 async def test_an_agent_names_no_file_of_a_person_in_an_ask(serve: Serve) -> None:
