@@ -474,13 +474,6 @@ PLANTED: Final = (
         "SIGN",
     ),
     Planted(
-        "a sign-in is ended by whoever has its response",
-        "answerback_oidc.attempts",
-        "return begun if is_its else None",
-        "return begun",
-        "SIGN",
-    ),
-    Planted(
         "anybody whom the provider knows is signed in",
         "answerback_oidc.sessions",
         "return is_ours and self._people.name_of(person) is not None",

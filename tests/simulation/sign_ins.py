@@ -55,12 +55,20 @@ class Session:
     """When the person was told that they have signed out."""
 
 
+class _Codes(dict[str, dict[str, str]]):
+    """The codes of a provider that takes each more than once, as it must not."""
+
+    def pop(self, code: str, default: Any = None) -> Any:
+        return self.get(code, default)
+
+
 class Provider(FakeProvider):
     """The provider. It signs with a key whose signatures repeat."""
 
     def __init__(self, loop: SimulatedLoop, rng: random.Random) -> None:
         self.url = ISSUER
-        self.claims, self.metadata, self.codes, self.asked = {}, {}, {}, []
+        self.claims, self.metadata, self.asked = {}, {}, []
+        self.codes = _Codes()  # a state begins one session all the same: OIDC-3
         self._loop = loop
         self._rng = rng
         self._private = Ed25519PrivateKey.from_private_bytes(rng.randbytes(32))
