@@ -336,6 +336,8 @@ def _taken(
         # It was refused. The note that says so is not repeated if it gets lost: SURFACE-10.
         if evidence.is_calm:
             yield f"KEPT: {what} was ignored without a word"
+    elif each.verb == "confirm" and not evidence.is_calm and _answered(evidence, each):
+        return  # it was refused, as above
     elif each.revision >= stored["revision"]:
         yield f"KEPT: {what} was taken, and had no effect"
     elif moves[each.revision - 1] > taken_at + late + each.is_decided_later * _DECIDED:
@@ -355,6 +357,17 @@ def _kept_with_files(evidence: Evidence) -> Iterator[str]:
         begun = [began for began, _ in evidence.troubles]
         if not any(sent_at + _DIES < began < sent_at + _DECIDED for began in begun):
             yield f"KEPT: what {each.person} sent with files in {key} was neither taken nor refused"
+
+
+def _answered(evidence: Evidence, each: Attempt) -> bool:
+    """Return True if a person has answered something of an ask, and so cannot confirm it: CONFIRM-3."""
+    given = [
+        line["response"].get("answered")
+        for line in evidence.records[each.ask_id]
+        if line.get("response")
+    ]
+    by = [body["by"]["user_id"] for body in given if body and body["by"]]
+    return evidence.who(each.person) in map(evidence.who, by)
 
 
 def _was_handed(evidence: Evidence, each: Attempt) -> bool:
