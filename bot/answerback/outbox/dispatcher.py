@@ -387,6 +387,8 @@ def _log(result: StoredDelivery, sent: SendResult) -> None:
     what = "push" if result.delivery.is_push else "webhook"
     if result.state is DeliveryState.DELIVERED:
         logger.info("A %s was delivered", what, extra=extra)
+    elif result.delivery.is_push and sent.gone:
+        logger.info("A browser is notified no more: %s", sent.error, extra=extra)
     elif result.state is DeliveryState.DEAD:
         logger.error("Gave up on a %s: %s", what, sent.error, extra=extra)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -237,13 +238,16 @@ async def test_what_anyone_may_answer_is_told_to_the_operator_and_others_only_if
 
 @pytest.mark.rule("PUSH-8")
 @pytest.mark.parametrize("gone", [404, 410])
-async def test_a_push_service_ends_a_subscription(rig: Rig, receiver: Receiver, gone: int) -> None:
+async def test_a_push_service_ends_a_subscription_which_is_no_error(
+    rig: Rig, receiver: Receiver, gone: int, caplog: pytest.LogCaptureFixture
+) -> None:
     await rig.subscribe(receiver)
     receiver.answers = [status(gone)]
     async with rig.sending():
         await rig.ask_and_notify(receiver, "ann")
         await rig.idle()
     assert await rig.devices.list_for("ann") == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.rule("PUSH-8")
