@@ -106,7 +106,8 @@ def _ended_unseen(evidence: Evidence, ask_id: str) -> bool:
     if stored["status"] == "open" or ask_id in evidence.seen:
         return False
     front_end = {a.person for a in evidence.attempts if a.ask_id == ask_id and a.is_told}
-    return stored["ended_by"] is None or stored["ended_by"]["user_id"] in front_end
+    by = stored["ended_by"]
+    return by is None or by["user_id"] in (front_end | {_ERASED} if front_end else front_end)
 
 
 def _told(evidence: Evidence) -> Iterator[str]:
