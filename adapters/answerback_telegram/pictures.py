@@ -30,6 +30,7 @@ from answerback_telegram.helper_messages import address, place_params
 from answerback_telegram.html_text import code, is_live, plain, shorten_line
 from answerback_telegram.keyboards import Json
 from answerback_telegram.parse import Place, chat_id, id_of_sent
+from answerback_telegram.picture_kinds import DOCUMENT, PHOTO, kind_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +39,6 @@ STORED: Final = "files"
 
 It is set before the first of them is sent."""
 _REMEMBERED: Final = 1_000
-PHOTO: Final = "photo"
-DOCUMENT: Final = "document"
 ALBUM: Final = "sendMediaGroup"
 _METHODS: Final = {PHOTO: "sendPhoto", DOCUMENT: "sendDocument"}
 _ENDINGS: Final = {
@@ -173,19 +172,6 @@ def batches_of(files: Iterable[AttachedFile]) -> Iterator[Batch]:
         alike = [each for _, each in group]
         for start in range(0, len(alike), limits.ALBUM):
             yield Batch(kind, tuple(alike[start : start + limits.ALBUM]))
-
-
-def kind_of(file: AttachedFile) -> str | None:
-    """Return how a picture is sent; None: Telegram does not show it."""
-    short, long = sorted((file.width or 0, file.height or 0))
-    if (
-        file.media_type in limits.PHOTO_TYPES
-        and file.bytes <= limits.PHOTO_BYTES
-        and short + long <= limits.PHOTO_SIDES
-        and long <= limits.PHOTO_RATIO * short
-    ):
-        return PHOTO
-    return DOCUMENT if file.media_type in limits.DOCUMENT_TYPES else None
 
 
 def caption_of(files: Sequence[AttachedFile], numbers: Mapping[str, int]) -> Json:

@@ -19,7 +19,14 @@ from answerback.core.files import AttachedFile
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_telegram import inbox_view, keyboards, pictures, private_notes, render
+from answerback_telegram import (
+    inbox_view,
+    keyboards,
+    picture_kinds,
+    pictures,
+    private_notes,
+    render,
+)
 from answerback_telegram.api_client import windows
 from answerback_telegram.rich_messages import RICH
 from tests.limit_edges import edge
@@ -108,13 +115,13 @@ def _picture(**about: Any) -> AttachedFile:
 @edge("PHOTO_BYTES")
 def test_the_bytes_of_a_photo() -> None:
     most = int(FileSizeLimit.PHOTOSIZE_UPLOAD)
-    kinds = [pictures.kind_of(_picture(bytes=size)) for size in (most, most + 1)]
+    kinds = [picture_kinds.kind_of(_picture(bytes=size)) for size in (most, most + 1)]
     assert kinds == ["photo", "document"]
 
 
 @edge("PHOTO_SIDES")
 def test_the_sides_of_a_photo() -> None:
-    kinds = [pictures.kind_of(_picture(width=5_000, height=side)) for side in (5_000, 5_001)]
+    kinds = [picture_kinds.kind_of(_picture(width=5_000, height=side)) for side in (5_000, 5_001)]
     assert kinds == ["photo", "document"]
 
 
@@ -122,7 +129,7 @@ def test_the_sides_of_a_photo() -> None:
 def test_the_ratio_of_a_photo() -> None:
     for sides in (("width", "height"), ("height", "width")):
         shapes = [dict(zip(sides, pair, strict=True)) for pair in ((10, 200), (10, 201))]
-        assert [pictures.kind_of(_picture(**each)) for each in shapes] == ["photo", "document"]
+        assert [picture_kinds.kind_of(_picture(**each)) for each in shapes] == ["photo", "document"]
 
 
 @edge("ALBUM")
