@@ -309,8 +309,8 @@ def _reached(
     ended_at = _ended_at(evidence, stored)
     if begun < subscribed_at + evidence.tolerance or ended_at is None:
         return
-    by = evidence.quiet_from(begun, _AFTER + _SOON, _LATEST)
-    if by + evidence.tolerance >= ended_at or any(each.taken and each.at <= by for each in about):
+    by = evidence.quiet_from(begun, _AFTER + _SOON, _LATEST) + evidence.tolerance
+    if by >= ended_at or any(each.taken and each.at <= by for each in about):
         return
     yield f"PUSH: {device.name} was not told that {key} waits"
 
