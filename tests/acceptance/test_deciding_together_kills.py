@@ -1,6 +1,7 @@
 """Kill -9 while people answer, hand over and confirm: every step that counted is stored, once, and the rest can go on.
 
-With PostgreSQL two replicas serve the people; one of them is killed, and the other one goes on at once.
+With PostgreSQL two replicas serve the people; one of them is killed, and the other one goes on at once. With SQLite the
+process is killed once: the simulation does that at more moments.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from answerback.ports.person_key import hash_of, new_token
 from tests.acceptance.process import QUIET, Process, serving
 from tests.postgres import STORES, database_of
 
-ROUNDS: Final = 4
+ROUNDS: Final = {1: 1, 2: 4}
+"""Kills, by the number of replicas."""
 ASKS: Final = 12
 STEPS: Final[tuple[tuple[str, dict[str, Any], list[str]], ...]] = (
     ("ann", {"action": "answer", "value": "sesame"}, ["response"]),
@@ -156,7 +158,7 @@ async def test_every_step_counts_once_whenever_a_process_is_killed(town: Town) -
             return await up.enter_async_context(serving(town.folder, QUIET))
 
         processes = [await started() for _ in range(town.replicas)]
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS[town.replicas]):
             killed = chance.randrange(len(processes))
             async with aiohttp.ClientSession(processes[killed][1]) as http:
                 decisions = [await submit(http, town) for _ in range(ASKS)]

@@ -26,8 +26,8 @@ from tests.ports import free_port
 LABELS = Labels()
 CHANNEL = "C0OPS"
 QUESTIONS = 9
-RUNS = [("socket", "sqlite"), ("http", "sqlite"), ("http", "postgresql")]
-"""The ways in which clicks come in, each with a store."""
+RUNS = [("socket", "sqlite"), ("http", "postgresql")]
+"""The ways in which clicks come in, each with a store. The simulation has both ways with SQLite, and more moments."""
 CHANCES = 2
 """Times that the process is killed around a click, at a random moment."""
 
