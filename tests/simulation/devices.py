@@ -279,7 +279,8 @@ def _told(
         if ended_at is not None and each.at > ended_at + _SOON + late:
             yield f"PUSH: {device.name} was told that {key} waits, after it had ended"
     last = created_at if ended_at is None else ended_at
-    once = 1 + len(handed)
+    record = evidence.records.get(stored["id"], ())
+    once = 1 + sum(line["type"] == "handed_over" for line in record)
     is_quiet = evidence.was_quiet(created_at - _SOON, last + _SOON)
     if is_quiet and not evidence.plans[key].due and len(waiting) > once:
         yield f"PUSH: {device.name} was told {len(waiting)} times that {key} waits"
