@@ -248,6 +248,8 @@ class DiscordChat(Chat):
         *ids, self.stranger = [str(each.id) for each in people]
         self.people = dict(zip(NAMES, ids, strict=True))
         self._clients = {str(each.id): DiscordClient(self, each) for each in people}
+        self._notes = set[tuple[int, int]]()
+        """People, with the ids of messages that only they saw."""
         self.faults: DiscordFaults = DiscordFaults(discord)
         self.calls = discord.faults.log
         self.delivered = discord.interactions.all
@@ -306,9 +308,12 @@ class DiscordChat(Chat):
         self._discord.delete(_message(shown))
 
     def count_notes(self, person: int) -> int:
-        """Return the number of messages that only this person sees."""
-        channels = self._discord.world.channels.values()
-        return sum(m.only_for == person for each in channels for m in each.messages.values())
+        """Return the number of messages so far that only this person saw."""
+        for channel in self._discord.world.channels.values():
+            for message in channel.messages.values():
+                if message.only_for == person:
+                    self._notes.add((person, message.id))  # it may be deleted between two counts
+        return sum(of == person for of, _ in self._notes)
 
     def reminders(self) -> dict[str, list[str]]:
         self.messages()  # so that all are known

@@ -337,7 +337,7 @@ def _taken(
         # It was refused. The note that says so is not repeated if it gets lost: SURFACE-10.
         if evidence.is_calm:
             yield f"KEPT: {what} was ignored without a word"
-    elif each.verb == "confirm" and not evidence.is_calm and _answered(evidence, each):
+    elif each.verb == "confirm" and not evidence.is_calm and _cannot_confirm(evidence, each):
         return  # it was refused, as above
     elif each.revision >= stored["revision"]:
         yield f"KEPT: {what} was taken, and had no effect"
@@ -354,20 +354,23 @@ def _kept_with_files(evidence: Evidence) -> Iterator[str]:
             continue
         if json.dumps(each.text)[1:-1] in json.dumps(record):
             continue
-        # A note that says why it was not taken is not repeated if it gets lost.
+        # A note that says why it was not taken is not repeated if it gets lost. A limit lasts until it is met.
         begun = [began for began, _ in evidence.troubles]
-        if not any(sent_at + _DIES < began < sent_at + _DECIDED for began in begun):
+        moves = _moves(record)
+        moved_at = moves[each.revision - 1] if len(moves) >= each.revision else math.inf
+        is_late = not evidence.is_calm and moved_at < sent_at + _DECIDED
+        if not (is_late or any(sent_at + _DIES < began < sent_at + _DECIDED for began in begun)):
             yield f"KEPT: what {each.person} sent with files in {key} was neither taken nor refused"
 
 
-def _answered(evidence: Evidence, each: Attempt) -> bool:
-    """Return True if a person has answered something of an ask, and so cannot confirm it: CONFIRM-3."""
-    given = [
-        line["response"].get("answered")
+def _cannot_confirm(evidence: Evidence, each: Attempt) -> bool:
+    """Return True if a person has answered something of an ask, or has confirmed it, and so cannot confirm it:
+    CONFIRM-3."""
+    found = [
+        line.get("confirmed") or (line.get("response") or {}).get("answered")
         for line in evidence.records[each.ask_id]
-        if line.get("response")
     ]
-    by = [body["by"]["user_id"] for body in given if body and body["by"]]
+    by = [body["by"]["user_id"] for body in found if body and body["by"]]
     return evidence.who(each.person) in map(evidence.who, by)
 
 
