@@ -385,8 +385,11 @@ def _was_handed(evidence: Evidence, each: Attempt) -> bool:
 
 
 def _moves(record: list[Json]) -> list[float]:
-    """When each revision of an ask came about, from the second one on: what has one time came about at once."""
-    return sorted({seconds_of(line["at"]) for line in record if line["type"] in _MOVES})
+    """When each revision of an ask came about, from the second one on: what has one time came about at once, but for a
+    withdrawal, which may come in the same millisecond as an answer."""
+    lines = [line for line in record if line["type"] in _MOVES]
+    moves = {(seconds_of(line["at"]), '"withdrawn"' in json.dumps(line)) for line in lines}
+    return sorted(at for at, _ in moves)
 
 
 def _ended_in_time(evidence: Evidence) -> Iterator[str]:
