@@ -19,8 +19,9 @@ _EMPTY: Final = (
     'answerback_deliveries{state="pending"}',
 )
 """The metrics of what waits for something."""
-_ON_DEMAND: Final = Counter(["McpEndpoint.running.<locals>.run"])
-"""The tasks that a process begins when they are first needed, and keeps."""
+_ON_DEMAND: Final = Counter({"McpEndpoint.running.<locals>.run": 1, "SystemClock.sleep_until": 2})
+"""The number of tasks there may be of those that a process begins when they are first needed, and keeps; and of those
+that wait until a time: for a deadline, and for the next try of a notification, which may be minutes away."""
 
 Tasks = Counter[str]
 
