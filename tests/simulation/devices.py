@@ -281,7 +281,7 @@ def _told(
     last = created_at if ended_at is None else ended_at
     record = evidence.records.get(stored["id"], ())
     once = 1 + sum(line["type"] == "handed_over" for line in record)
-    is_quiet = evidence.was_quiet(created_at - _SOON, last + _SOON)
+    is_quiet = evidence.was_quiet(created_at - _SOON - late, last + _SOON + late)
     if is_quiet and not evidence.plans[key].due and len(waiting) > once:
         yield f"PUSH: {device.name} was told {len(waiting)} times that {key} waits"
     is_there = not device.is_gone and device.removed_at is None
