@@ -167,6 +167,12 @@ def write_page(
         warn("No browser was found to open it with.")
 
 
+def _drawn(found: re.Match[str], pictures: Mapping[str, str]) -> str:
+    """Return the address of a picture's bytes; a text that only looks like a picture's address stays."""
+    uri = pictures.get(found[2])
+    return found[0] if uri is None else found[1] + uri
+
+
 def _preview_prompt(ask: Ask, labels: Labels, pictures: Mapping[str, str]) -> PromptPreview:
     prompt = view_of(ask, labels).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
@@ -174,6 +180,6 @@ def _preview_prompt(ask: Ask, labels: Labels, pictures: Mapping[str, str]) -> Pr
     for plugin in installed_plugins():
         if (preview := plugin.preview(ask, labels)) is not None:
             source = preview.payload if preview.source is None else preview.source
-            html = _PICTURE.sub(lambda found: found[1] + pictures[found[2]], preview.html)
+            html = _PICTURE.sub(lambda found: _drawn(found, pictures), preview.html)
             looks.append(SurfacePreview(plugin.title, Markup(html), as_json(source), preview.hint))
     return PromptPreview(title=one_line(title), looks=tuple(looks))

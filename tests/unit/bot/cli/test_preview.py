@@ -286,6 +286,14 @@ def test_pictures_that_stand_in_a_submission_are_drawn_where_each_surface_shows_
 
 
 @pytest.mark.rule("CLI-33")
+def test_a_text_that_looks_like_a_pictures_address_stays_as_it_is(tmp_path: Path) -> None:
+    address = 'src="cid:file_00"'
+    question = {"id": "q", "text": f"Why {address}?", "answer_type": "boolean"}
+    shown = looks(tmp_path, question)
+    assert all(address in html.unescape(look) for look in shown.values())
+
+
+@pytest.mark.rule("CLI-33")
 def test_two_layouts_to_choose_from_are_drawn_with_their_numbers(tmp_path: Path) -> None:
     wide = {"name": "wide.png", "data": base64.b64encode(png(2, 1)).decode()}
     options = [
