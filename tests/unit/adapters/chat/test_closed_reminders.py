@@ -1,129 +1,108 @@
-"""The reminders of an ask that has ended are closed within a rate limit, however little it leaves at a time."""
+"""The reminders of an ask that has ended are closed within a rate limit, however little it leaves at a time.
+
+Telegram stands for all chats, which share what is tested here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Destination, Thread
-from answerback.core.errors import RateLimitedError
-from answerback.ports.surface import Shown
-from answerback_chat.live_message import Json, JsonMessages, Uneditable
-from tests.unit.bot.approval_support import expired, make_ask
+from answerback.core.ask import Ask, Change, Status
+from answerback.core.labels import Labels
+from answerback.ports.store import Decision, Write
+from answerback.service.live_messages import decide_outdated
+from tests.fakes.telegram.faults import Planned
+from tests.unit.adapters.telegram.rig import Rig, rig
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 
-REMINDERS = ["r1", "r2", "r3"]
-
-
-@dataclass(eq=False)
-class Channel(JsonMessages):
-    """A place whose platform accepts a number of edits, and then none until more are allowed."""
-
-    platform = "a chat"
-    left: int = 0
-    edits: list[str] = field(default_factory=list)
-
-    def accept(self, edited: str) -> None:
-        if not self.left:
-            raise RateLimitedError("the chat accepts no more edits", retry_after=1.0)
-        self.left -= 1
-        self.edits.append(edited)
-
-    async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
-        self.accept(str(payload["text"]))
-        return ref
-
-    async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
-        self.accept(reminder)
-
-    async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
-        for number, reminder in enumerate(REMINDERS):
-            yield reminder, number
-
-    def thread(self, ref: Json) -> Thread:
-        return Thread()
-
-    async def render(self, ask: Ask) -> Json:
-        return {"text": "erased" if ask.erased_at else "ended"}
-
-    async def choose_place(self, ask: Ask) -> Json:
-        raise NotImplementedError
-
-    async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
-        raise NotImplementedError
-
-    def minimal_payload(self, ask: Ask) -> Json:
-        raise NotImplementedError
-
-    async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
-        raise NotImplementedError
-
-    async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        raise NotImplementedError
+EDIT = "editMessageText"
 
 
-async def save(_shown: Shown) -> None:
-    raise NotImplementedError
+def was_reminded(latest: Ask, _at: float) -> Change:
+    return Change(replace(latest, schedule=replace(latest.schedule, reminders_done=3)), ())
 
 
-def ended() -> Ask:
-    ask = expired(make_ask("tool_approval"))
-    return replace(
-        ask,
-        schedule=replace(ask.schedule, reminders_done=len(REMINDERS)),
-        placement=replace(ask.placement, message={"id": "m1"}),
+def was_read(latest: Ask | None) -> Decision[None]:
+    assert latest is not None
+    read = replace(latest.collection, unread_by_agent=False, read_by_agent_at=latest.updated_at)
+    return Decision(Write(replace(latest, collection=read)), None)
+
+
+async def reminded_ask(at: Rig) -> tuple[Ask, list[int]]:
+    """Return an ask with three reminders, and the ids of its message and of these."""
+    ask = await at.submit([GO])
+    for number in range(3):
+        await at.surface.remind(ask, number)
+    await at.service.update(ask.id, was_reminded)
+    message = live(at.group, ask)
+    reminders = [each.id for each in at.group.messages.values() if each.reply_to == message.id]
+    return await at.shown(ask), [message.id, *reminders]
+
+
+def limit_edit(at: Rig, message: int) -> Planned:
+    """Have the next edit of a message exceed the group's limit."""
+    said = "Too Many Requests: retry after 0"
+    return at.telegram.plan(Planned(EDIT, 1, 429, said, 0, about=f"'message_id': {message},"))
+
+
+def edits(at: Rig) -> Counter[Any]:
+    """Return how often each message was edited, also with what it showed already."""
+    log = at.telegram.log
+    return Counter(
+        body["message_id"] for method, body, status in log if method == EDIT and status != 429
     )
 
 
-async def attempts(channel: Channel, ask: Ask, *, left: int, at_most: int) -> int:
-    """Show the ask with this many edits an attempt; return how many attempts that took."""
-    for number in range(1, at_most + 1):
-        channel.left = left
-        try:
-            await channel.show(ask, save)
-        except RateLimitedError:
-            continue
-        return number
-    raise AssertionError(channel.edits)
+@pytest.mark.rule("SURFACE-13")
+async def test_each_attempt_goes_on_where_the_limit_stopped_the_last(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, messages = await reminded_ask(at)
+        limits = [limit_edit(at, each) for each in messages[1:]]
+        await press(at, at.ann, live(at.group, ask), Labels().yes)
+        assert (await at.shown(ask)).status is Status.ANSWERED
+        assert [each.hits for each in limits] == [1, 1, 1]
+        assert edits(at) == Counter(messages)
 
 
 @pytest.mark.rule("SURFACE-13")
-@pytest.mark.parametrize("left", [1, 2, 3])
-async def test_each_attempt_goes_on_where_the_limit_stopped_the_last(left: int) -> None:
-    channel = Channel()
-    await attempts(channel, ended(), left=left, at_most=4)
-    assert channel.edits == ["ended", *REMINDERS]
-
-
-@pytest.mark.rule("SURFACE-13")
-async def test_two_asks_that_share_a_limit_both_come_to_their_end() -> None:
-    channel, first, second = Channel(), ended(), replace(ended(), id="ask_2")
-    waiting: list[Any] = [first, second]
-    for _ in range(2 * (1 + len(REMINDERS)) + 2):
-        for ask in list(waiting):
-            channel.left = 1
-            try:
-                await channel.show(ask, save)
-            except RateLimitedError:
-                continue
-            waiting.remove(ask)
-    assert not waiting
-    assert sorted(channel.edits) == sorted(2 * ["ended", *REMINDERS])
+async def test_two_asks_that_share_a_limit_both_come_to_their_end(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        first, messages = await reminded_ask(at)
+        second, others = await reminded_ask(at)
+        limits = [limit_edit(at, each) for each in (*messages, *others)]
+        for ask in (first, second):
+            await at.service.withdraw(ask.id)
+        assert (await at.shown(second)).status is Status.WITHDRAWN
+        assert {each.hits for each in limits} == {1}
+        assert edits(at) == Counter([*messages, *others])
 
 
 @pytest.mark.rule("SURFACE-13", "DATA-4")
-async def test_an_ask_that_changes_meanwhile_is_edited_again_with_its_reminders() -> None:
-    channel, ask = Channel(), ended()
-    with pytest.raises(AssertionError):
-        await attempts(channel, ask, left=1, at_most=2)
-    await attempts(channel, replace(ask, erased_at=1.0), left=2, at_most=3)
-    assert channel.edits == ["ended", "r1", "erased", *REMINDERS]
+async def test_an_ask_that_changes_meanwhile_is_edited_again_with_its_reminders(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, messages = await reminded_ask(at)
+        limit_edit(at, messages[2]).retry_after = 1
+        await press(at, at.ann, live(at.group, ask), Labels().yes)
+        await at.telegram.until(lambda: any(status == 429 for *_, status in at.telegram.log))
+        await at.store.asks.change(ask.id, was_read)
+        await at.shown(ask)
+        main, first, *others = messages
+        assert edits(at) == Counter([main, main, first, first, *others])
 
 
-async def test_what_is_shown_again_later_is_edited_again() -> None:
-    channel, ask = Channel(), ended()
-    await attempts(channel, ask, left=4, at_most=1)
-    await attempts(channel, ask, left=4, at_most=1)
-    assert channel.edits == 2 * ["ended", *REMINDERS]
+async def test_what_is_shown_again_later_is_edited_again(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, messages = await reminded_ask(at)
+        await press(at, at.ann, live(at.group, ask), Labels().yes)
+        await at.shown(ask)
+        await at.store.asks.change(ask.id, decide_outdated)
+        at.message_sync.request_sync(await at.shown(ask))
+        await at.shown(ask)
+        assert edits(at) == Counter(2 * messages)
