@@ -40,8 +40,7 @@ class Limits(NamedTuple):
     """True if a question needs a header; None: a choice that says if several may be chosen needs one."""
 
 
-CLAUDE: Final = Limits(questions=4, min_options=2, options=4, header=None)
-PUBLISHED: Final = CLAUDE._replace(header=True)
+PUBLISHED: Final = Limits(questions=4, min_options=2, options=4, header=True)
 """The limits that our own definition states."""
 OTHERS: Final = Limits(questions=MAX_QUESTIONS, min_options=0, options=MAX_OPTIONS)
 

@@ -9,7 +9,7 @@ import asyncio
 import base64
 import logging
 import math
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,6 +51,7 @@ from answerback.mcp.tool_results import (
     text_result,
     waiting_message,
 )
+from answerback_base import mcp_meta
 from answerback_base.retry_text import describe_retry
 from answerback_base.version import VERSION
 
@@ -60,12 +61,13 @@ PROGRESS_INTERVAL: Final = 15.0
 """Seconds between two progress notifications, for a client that asked for them."""
 IDEMPOTENCY_KEY: Final = "answerback/idempotency-key"
 """In a request's ``_meta``: repeating the key with the same call returns the first ask."""
-CLAUDE_TOOL_USE: Final = "claudecode/toolUseId"
-"""In a request's ``_meta``, from Claude Code: the id of the model's tool call."""
-CODEX_SESSION: Final = "sessionId"
-"""In a request's ``_meta``, from Codex: the session id, which its hooks and app server use for a conversation."""
-CODEX_CALL: Final = "callId"
-"""In a request's ``_meta``, from Codex: the id of the model's tool call."""
+_SESSIONS: Final = [each.session for each in mcp_meta.declared() if each.session]
+_CALLS: Final = [each.call for each in mcp_meta.declared() if each.call]
+KEYS: Final = [
+    IDEMPOTENCY_KEY,
+    *(each.call for each in mcp_meta.declared() if each.call and each.is_key),
+]
+"""The fields of a request's ``_meta`` that are idempotency keys; the first counts."""
 _MAX_KEY: Final = 200
 _JOIN_IN_CONVERSATION: Final = "mcp"
 """Recognises repeated calls in a conversation that has a name, whoever makes them."""
@@ -243,8 +245,7 @@ class _Calls:
     ) -> CallToolResult | tasks.Json:
         seconds = _wait_seconds(arguments, options)
         meta: Mapping[str, object] = ctx.meta or {}
-        tool_use = _text(meta.get(CLAUDE_TOOL_USE))
-        key = _text(meta.get(IDEMPOTENCY_KEY)) or tool_use
+        key = _first_text(meta, KEYS)
         as_task = tasks.client_supports_tasks(ctx)
         conversation = _conversation(ctx, arguments)
         asking = AskToolCall(
@@ -258,7 +259,7 @@ class _Calls:
             join=options.caller if conversation is None else _JOIN_IN_CONVERSATION,
             arguments=arguments,
             key=f"mcp:{key}" if key else None,
-            tool_call_id=tool_use or _text(meta.get(CODEX_CALL)),
+            tool_call_id=_first_text(meta, _CALLS),
             clarifies=not as_task,  # a task's model only waits for the result, and cannot be asked anything meanwhile
         )
         if tool.limits is not None:
@@ -318,7 +319,7 @@ def _check_limits(tool: tools.AskingTool, limits: Limits, arguments: dict[str, J
 def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:
     """The conversation that the model names, or else the session that its host names."""
     named = arguments.pop("conversation", None)
-    return _text((ctx.meta or {}).get(CODEX_SESSION)) if named is None else named
+    return _first_text(ctx.meta or {}, _SESSIONS) if named is None else named
 
 
 def _check_name(name: str, options: CallOptions) -> None:
@@ -426,5 +427,10 @@ def _refuse_extra(arguments: dict[str, JsonValue]) -> None:
         raise _BadArgumentError(f"this tool has no argument named {names}.")
 
 
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and 0 < len(value) <= _MAX_KEY else None
+def _first_text(meta: Mapping[str, object], fields: Iterable[str]) -> str | None:
+    """Return the first of these fields that is a text of a usable length."""
+    for field in fields:
+        value = meta.get(field)
+        if isinstance(value, str) and 0 < len(value) <= _MAX_KEY:
+            return value
+    return None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,10 +25,6 @@ from answerback_agents.connect.connectable_agent import (
 from answerback_agents.connect.known_agents import AGENTS
 from answerback_agents.connect.settings_entries import NAME
 from answerback_base.sanitize import visible
-
-_HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
-"""An option of `claude mcp add`, which stores the variable's name."""
-
 
 if TYPE_CHECKING:
     Agent = str
@@ -202,7 +198,7 @@ def _print_next_steps(
         )
     elif not os.environ.get(service.token_env):
         say(f"Set {service.token_env} to the agent's token in the agent's environment.")
-    header = "" if service.token_env is None else _HEADER.format(service.token_env)
+    header = "" if service.token_env is None else known.token_option.format(service.token_env)
     say("Next steps:")
     for sentence in known.next_steps:
         step = sentence.format(

@@ -97,6 +97,8 @@ class ConnectableAgent:
     """The things that do not work, one sentence each."""
     next_steps: Sequence[str]
     """The things that the person has to do, one sentence each."""
+    token_option: str = ""
+    """The option, `{header}` in a next step, by which a command of the host's takes the token's variable."""
     format: Format = field(default_factory=JsoncFormat)
     hints: dict[Scope, str] = field(default_factory=dict)
     """Why a scope is not supported, and what to do instead."""

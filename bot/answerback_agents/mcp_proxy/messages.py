@@ -13,7 +13,7 @@ from typing import IO, Final, NamedTuple
 
 from answerback_agents.pipe.json_rpc import Json, as_object, encode_message, objects, params
 from answerback_agents.pipe.json_text import with_members
-from answerback_base import json_edits, strict_json
+from answerback_base import json_edits, mcp_meta, strict_json
 
 MAX_LINE: Final = 4 * 2**20
 """Bytes of a message."""
@@ -69,13 +69,7 @@ _PROTOCOL_META: Final[dict[str, type | tuple[type, ...]]] = {
     "tracestate": str,
 }
 """The metadata of a request that the protocol defines."""
-_ID_META: Final = frozenset(
-    {
-        *("claudecode/toolUseId", "vscode.conversationId", "vscode.requestId"),
-        *("ai.opencode/sessionID", "antigravity.google/conversation_id"),
-        *("callId", "threadId", "sessionId"),
-    }
-)
+_ID_META: Final = frozenset[str]().union(*(each.ids for each in mcp_meta.declared()))
 """Ids of calls and sessions that clients add: they are others each time, and mean nothing to people."""
 _PLAIN_ID: Final = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 _ID_AT_START: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*[,}]")

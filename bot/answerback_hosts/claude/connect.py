@@ -43,4 +43,5 @@ AGENT: Final = ConnectableAgent(
         "To give the model Answerback's own tools too, such as ask_user, add the MCP server: "
         "claude mcp add --transport http answerback {url}/mcp{header}",
     ],
+    token_option=" --header 'Authorization: Bearer ${{{}}}'",  # it stores the variable's name
 )

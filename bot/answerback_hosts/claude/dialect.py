@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.form import Form
-from answerback.dialects.ask_user_question import CLAUDE, OTHERS, read_form
+from answerback.dialects.ask_user_question import OTHERS, Limits, read_form
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.tool_description import described_tool
@@ -28,10 +28,11 @@ from answerback_hosts.claude import results
 
 _CLAUDE_TOOL: Final = "AskUserQuestion"
 """The tool whose limits hold; ``ask_user_question`` of other hosts has others, or none."""
+_LIMITS: Final = Limits(questions=4, min_options=2, options=4, header=None)
 
 
 def _parse(call: ArgumentNode) -> Form | None:
-    return read_form(call, CLAUDE if call.tool == _CLAUDE_TOOL else OTHERS)
+    return read_form(call, _LIMITS if call.tool == _CLAUDE_TOOL else OTHERS)
 
 
 _PARAMETERS: Final = questions_schema(

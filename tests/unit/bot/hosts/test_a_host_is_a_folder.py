@@ -11,16 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from answerback_base.hosts import hosts_with, load_part, load_parts
 from answerback_client import AsyncClient
 from tests.acceptance.process import PATIENCE
+from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH, ROOT
 from tests.recipes.conftest import Person, Served, serving
 from tests.unit.bot.acp_support import AGENT
+from tests.unit.bot.mcp_proxy_support import SERVER, call, encode
 
 PATH = os.pathsep.join((PYTHONPATH, str(ROOT / "tests" / "data" / "imagined_host")))
 EVENT = {"event": "permission", "tool": "Bash", "input": {"command": "make"}}
+IDS = {
+    "imagined.example/session": "s1",
+    "imagined.example/call": "c1",
+    "imagined.example/turn": "t1",
+}
+"""The ids in the host's requests to MCP servers."""
 
 
 async def run(folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
@@ -120,6 +130,63 @@ async def test_its_questions_over_acp_are_read_in_its_dialect(
         assert json.loads(message["params"]["line"])["result"] == {"heard": "8443"}
         process.stdin.close()
         assert await process.wait() == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["http", "stdio"])
+async def test_its_calls_over_mcp_name_their_session_and_are_recognised_when_repeated(
+    service: Served, person: Person, way: str
+) -> None:
+    relay = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "answerback_agents.cli.main", "mcp", "--url", service.url],
+        env={**os.environ, "PYTHONPATH": PATH, "ANSWERBACK_TOKEN": service.token},
+    )
+    made = (
+        Client(stdio_client(relay))
+        if way == "stdio"
+        else mcp_client(f"{service.url}/mcp", service.token)
+    )
+    meta: Any = {each: f"{value}-{way}" for each, value in IDS.items()}
+    asked = {"answer_type": "text", "wait_seconds": 0}
+    async with made as mcp:
+        results = [
+            await mcp.call_tool("ask_user", {**asked, "question": question}, meta=meta)
+            for question in ("Which port?", "Which port?", "Which host?")
+        ]
+    first, again, another = results
+    assert not first.is_error
+    assert first.structured_content == again.structured_content
+    assert another.is_error  # the id of a call is its key
+    ask = await person.answers("8443")
+    assert ask.json["conversation"] == f"s1-{way}"
+    assert ask.json["tool_call_id"] == f"c1-{way}"
+
+
+@pytest.mark.long
+async def test_people_do_not_see_the_ids_in_its_calls_of_other_mcp_servers(
+    service: Served, person: Person, tmp_path: Path
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "answerback_agents.cli.main", "mcp-proxy"),
+        *("--service", service.url, "--state", str(tmp_path), "--", *SERVER),
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": PATH, "ANSWERBACK_TOKEN": service.token},
+        cwd=tmp_path,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(encode(call(_meta={**IDS, "imagined.example/force": True})))
+    shown = json.dumps((await person.sees()).json["prompt"])
+    await person.answers("allow")
+    async with asyncio.timeout(PATIENCE):
+        received = json.loads(await process.stdout.readline())
+        assert "imagined.example/turn" in received["params"]["line"]  # the server gets them
+        process.stdin.close()
+        assert await process.wait() == 0
+    assert "imagined.example/force" in shown
+    assert [name for name in IDS if name in shown] == []
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
-from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
+from answerback.mcp.server import IDEMPOTENCY_KEY
 from answerback.mcp.stdio_relay import RelayOptions, build_relay
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import read_submission
@@ -26,6 +26,7 @@ from tests.unit.bot.tool_schema_support import every_schema, not_portable
 from tests.unit.cases import read_case
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
+CLAUDE_TOOL_USE = "claudecode/toolUseId"
 AWAY = "http://127.0.0.1:1"
 """Where no service is."""
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}

@@ -14,7 +14,10 @@ from tests.meta.project import ROOT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import piped, recorded
 
-CALLS: Json = json.loads((ROOT / "tests" / "data" / "mcp" / "calls.json").read_text())
+CALLS: Json = {
+    file.parts[-3]: json.loads(file.read_text())
+    for file in sorted((ROOT / "bot/answerback_hosts").glob("*/recorded/mcp_call.json"))
+}
 """As Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33 sent them."""
 CODEX = CALLS["codex"]
 SESSION = CODEX["body"]["params"]["_meta"]["sessionId"]

@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from mcp.shared.exceptions import MCPError
 
 from answerback.mcp import stdio_relay
-from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
+from answerback.mcp.server import IDEMPOTENCY_KEY
 from answerback_client import ClientError
 from answerback_client.connection import ServiceConnection
 from answerback_client.retries import Retries
@@ -24,6 +24,7 @@ from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_mcp import GO, relayed, text
 
 Json = dict[str, Any]
+CLAUDE_TOOL_USE = "claudecode/toolUseId"
 STREAM = "text/event-stream"
 LONGER_THAN_A_PAUSE = 13.0
 """A patience that is longer than the longest pause between two tries."""

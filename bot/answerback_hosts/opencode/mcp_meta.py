@@ -1,0 +1,9 @@
+"""The ids in the `_meta` of opencode's MCP requests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback_base.mcp_meta import McpMeta
+
+MCP_META: Final = McpMeta(others=("ai.opencode/sessionID",))
