@@ -100,6 +100,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         if self.is_posted(ref) and not current:
             edited = await self._edit_or_report_gone(ask, ref)
             if edited is Uneditable.DELETED and not ask.open:
+                await self._close_reminders(ask, ref)
                 return self.shown(ref, ask.revision)  # a deleted record is left alone
             ref = await self.replacement_ref(ask, ref) if isinstance(edited, Uneditable) else edited
         was_posted = self.is_posted(ref)
@@ -109,9 +110,8 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         ref = await self.complete(ask, ref, save)
         if was_posted:
             ref = await self.remove_doubles(ask, ref)
-        if ask.schedule.reminders_done and not ask.open:
+        if not ask.open:
             await self._close_reminders(ask, ref)
-            self._closing.pop(ask.id, None)
         return self.shown(ref, ask.revision)
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -211,6 +211,8 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
 
     async def _close_reminders(self, ask: Ask, ref: Ref) -> None:
         """Edit the reminders of an ask that has ended, so that they no longer ask anyone to answer."""
+        if not ask.schedule.reminders_done:
+            return
         closing = self._closing.get(ask.id)
         closed = set() if closing is None else closing.reminders
         try:
@@ -229,6 +231,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             logger.warning(
                 "Reminders of an ask that has ended cannot be edited: %s", error, extra=extra
             )
+        self._closing.pop(ask.id, None)
 
     # --- stored references -----------------------------------------------------------------------
 

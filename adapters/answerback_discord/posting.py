@@ -179,14 +179,16 @@ class Posting(JsonMessages):
             first: Json = {"id": thread}  # the first message of a post has the post's id
             return ref | {"channel": thread, "thread": thread, "id": thread} | _since(first)
         once: Json = {"nonce": _nonce(ask.id, ref), "enforce_nonce": True}
-        sent = await self._in_open_thread(ref, method, path, payload | once, uploads)
+        sent = await self._in_open_thread(
+            str(ref["channel"]), method, path, payload | once, uploads
+        )
         return ref | {"id": _id_of(sent)} | _since(sent)
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
         if ask.erased_at is not None and STORED in ref:
             payload = payload | {"attachments": []}
         try:
-            sent = await self._in_open_thread(ref, *_edit_request(ref), payload)
+            sent = await self._in_open_thread(str(ref["channel"]), *_edit_request(ref), payload)
         except PlatformError as error:
             if has_code(error, ErrorCode.UNKNOWN_MESSAGE):
                 return Uneditable.DELETED
@@ -271,14 +273,14 @@ class Posting(JsonMessages):
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(
             ref,
-            lambda where: self.calls.request(
-                "PATCH", f"/channels/{where}/messages/{reminder}", body
+            lambda where: self._in_open_thread(
+                where, "PATCH", f"/channels/{where}/messages/{reminder}", body
             ),
         )
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
         body = private_notes.moved_message(to, self.labels)
-        edited = await self._in_open_thread(ref, *_edit_request(ref), body)
+        edited = await self._in_open_thread(str(ref["channel"]), *_edit_request(ref), body)
         return parse.changed_at(edited) if isinstance(edited, dict) else None
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
@@ -292,7 +294,7 @@ class Posting(JsonMessages):
             return await work(str(ref["channel"]))
 
     async def _in_open_thread(
-        self, ref: Json, method: str, path: str, body: Json, uploads: Sequence[Upload] = ()
+        self, channel: str, method: str, path: str, body: Json, uploads: Sequence[Upload] = ()
     ) -> JsonValue:
         """Send a request to a channel; if it is an archived thread, reopen it and try again."""
         try:
@@ -300,7 +302,7 @@ class Posting(JsonMessages):
         except PlatformError as error:
             if not has_code(error, ErrorCode.THREAD_ARCHIVED):
                 raise
-        await self.channels.unarchive(str(ref["channel"]))
+        await self.channels.unarchive(channel)
         return await self.calls.request(method, path, body, uploads=uploads)
 
     # --- finding ---------------------------------------------------------------------------------

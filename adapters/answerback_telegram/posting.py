@@ -267,8 +267,9 @@ def about_key(full: str) -> str:
 
 
 def _reminder_key(ask: Ask, number: int) -> str:
+    """The draft key of a reminder's id. An erasure of the ask leaves it, as the reminder has yet to say so."""
     where = f":{ask.placement.destination.user}" if ask.is_copy else ""
-    return f"{ask.id}:{SURFACE}:reminder:{number}{where}"
+    return f"{SURFACE}:reminder_of_{ask.id}:{number}{where}"
 
 
 def _place(ref: Json) -> Place:

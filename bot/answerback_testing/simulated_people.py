@@ -181,6 +181,9 @@ class HasReminders(SimulatedPerson, Protocol):
     async def count_reminders(self, count: int) -> int:
         """Return how many reminders of the ask this person can see, once there are ``count``."""
 
+    def read_reminders(self) -> str:
+        """Return all that this person reads now in the reminders of the ask."""
+
 
 class ShownButton(NamedTuple):
     """A button that a person sees."""

@@ -244,6 +244,15 @@ class ErasureContract:
         assert await store.asks.get_remembered("coder", "c", "turn", "", "apply") == (True,)
         assert await store.asks.find_created(key) is not None
 
+    async def test_a_draft_is_kept_if_the_id_is_only_within_a_part_of_its_key(
+        self, store: Store
+    ) -> None:
+        """Ids of messages have to be known until these say that the ask was erased."""
+        await answer_secretly(store)
+        await store.drafts.save("chat:reminder_of_ask_1:0", "17.1", 1_500.0)
+        await store.erasure.erase("ask_1", 9_000.0, ())
+        assert await store.drafts.get("chat:reminder_of_ask_1:0") == "17.1"
+
     async def test_a_key_can_be_used_again_once_its_ask_is_erased(self, store: Store) -> None:
         await answer_secretly(store)
         await store.erasure.erase("ask_1", 9_000.0, ())

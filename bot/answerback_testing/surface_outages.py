@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Change, Status
 from answerback_testing.simulated_people import (
     Capability,
     HasDeletion,
@@ -28,7 +29,7 @@ from answerback_testing.surface_clicks import (
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback_testing.surface_questions import AGAIN, GO, WHERE, WHY
+from answerback_testing.surface_questions import AGAIN, GO, LABELS, WHERE, WHY
 
 _WAIT = 30.0
 
@@ -198,6 +199,41 @@ class OutagesContract:
             assert await ada.count_reminders(count) == count
         await ada.answer(GO, True)
         await wait_for_steps(stage, ask, ada, after=1)
+
+    @requires_capability(Capability.REMINDERS)
+    @pytest.mark.rule("API-18", "SURFACE-13")
+    @pytest.mark.parametrize("are_closed", [False, True])
+    async def test_the_reminders_of_an_erased_ask_show_nothing_of_it(
+        self, stage: Stage, ada: HasReminders, are_closed: bool
+    ) -> None:
+        """``are_closed``: whether they said how the ask ended before it was erased."""
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        for number in range(2):
+            await stage.harness.remind(ask, number)
+        assert await ada.count_reminders(2) == 2
+        await stage.harness.service.update(ask.id, _was_reminded_twice)
+        await ada.answer(GO, True)
+        await wait_for_steps(stage, ask, ada, after=1)
+        if not are_closed:
+            await stage.harness.stop_showing()
+        await answer_elsewhere(stage, ask, ada)
+        if are_closed:
+            await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+            assert ada.name.casefold() in ada.read_reminders().casefold()
+        else:
+            assert GO.text.casefold() in ada.read_reminders().casefold()
+        await stage.harness.service.erase(ask.id)
+        await stage.restart()
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        read = ada.read_reminders().casefold()
+        assert read.count(LABELS.erased.casefold()) == 2
+        waiting = LABELS.reminder.partition("{label}")[2]
+        for text in (GO.text, AGAIN.text, waiting, ada.name):
+            assert text.casefold() not in read
+
+
+def _was_reminded_twice(latest: Ask, _at: float) -> Change:
+    return Change(replace(latest, schedule=replace(latest.schedule, reminders_done=2)), ())
 
 
 async def _leave_edit_behind(stage: HasLateEdits, ask: Ask, by: SimulatedPerson) -> None:

@@ -197,7 +197,10 @@ class Asks(LiveMessages, Protocol):
         """A person's unfinished input in a form of several pages; None if there is none."""
 
     async def save_draft(self, key: str, value: JsonValue) -> None:
-        """Keep (or with None drop) a draft for a few days; it survives restarts."""
+        """Keep (or with None drop) a draft for a few days; it survives restarts.
+
+        An erasure deletes the drafts with the ask's id, between colons, in their keys.
+        """
 
     async def change_draft(self, key: str, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
         """Replace a draft with what ``change`` makes of it, and return that.

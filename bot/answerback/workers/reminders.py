@@ -19,7 +19,9 @@ from answerback.core.errors import (
 )
 from answerback.core.handing_over import is_collective, reminder_recipients, without_recipients
 from answerback.core.person import Person
-from answerback.ports.surface import SupportsReminders
+from answerback.ports.message_state import mark_outdated
+from answerback.ports.store import Decision, Write
+from answerback.ports.surface import Rejected, SupportsReminders
 from answerback.service.service import Service
 
 logger = logging.getLogger(__name__)
@@ -70,6 +72,7 @@ async def _remind(
     except (PlatformError, TimeoutError) as error:
         reason = str(error) or "it timed out"
         logger.warning("A reminder will be retried: %s", reason, extra=extra)
+        await _close_if_late(service, ask.id, due_count)  # it may have been posted
         return float(getattr(error, "retry_after", RETRY_DELAY))
 
     def reminded(latest: Ask, at: float) -> Change | None:
@@ -87,8 +90,26 @@ async def _remind(
             (entry,),
         )
 
-    await service.update(ask.id, reminded)
+    if isinstance(await service.update(ask.id, reminded), Rejected):
+        await _close_if_late(service, ask.id, due_count)
     return None
+
+
+async def _close_if_late(service: Service, ask_id: str, due_count: int) -> None:
+    """Show an ask again that ended, or was erased, during a reminder: its message then closes the reminder, too."""
+
+    def decide(latest: Ask | None) -> Decision[Ask | None]:
+        is_shown = latest is not None and (latest.placement.message or latest.copies)
+        if latest is None or latest.open or not is_shown:
+            return Decision(None, None)
+        done = max(due_count, latest.schedule.reminders_done)
+        reminded = replace(latest, schedule=replace(latest.schedule, reminders_done=done))
+        outdated = mark_outdated(reminded)
+        return Decision(Write(outdated), outdated)
+
+    ask, _ = await service.store.asks.change(ask_id, decide)
+    if ask is not None:
+        service.hooks.show(ask)
 
 
 def _quiet(service: Service, ask: Ask, number: int, now: float) -> dict[str, float]:

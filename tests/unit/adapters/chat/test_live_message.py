@@ -196,3 +196,19 @@ async def test_a_deleted_message_of_an_ended_ask_is_left_alone(chat: ChatEnviron
     stored = await chat.shown(ask)
     assert (stored.status, stored.placement.shown_revision) == (Status.WITHDRAWN, stored.revision)
     assert chat.posts() == before
+
+
+@pytest.mark.rule("SURFACE-13")
+async def test_the_reminders_of_a_deleted_message_say_how_the_ask_ended(
+    chat: ChatEnvironment,
+) -> None:
+    ask = await chat.asked(YES_NO)
+    await chat.surface.remind(ask, 0)
+    await chat.service.update(ask.id, was_reminded)
+    [reminder] = chat.reminders(ask)
+    assert "waiting" in reminder
+    chat.delete(ask)
+    await chat.service.withdraw(ask.id)
+    assert (await chat.shown(ask)).status is Status.WITHDRAWN
+    [reminder] = chat.reminders(ask)
+    assert "Withdrawn" in reminder

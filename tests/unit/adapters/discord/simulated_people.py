@@ -205,9 +205,15 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
 
     async def count_reminders(self, count: int) -> int:
+        return len(self._reminders())
+
+    def read_reminders(self) -> str:
+        return "\n".join(str(each.content) for each in self._reminders())
+
+    def _reminders(self) -> list[Message]:
         ref = self._ask.placement.message or {}
         thread = self._discord.world.channel(int(str(ref.get("thread") or ref["channel"])))
-        return sum(m.author_id == self._discord.bot.id for m in thread.messages.values())
+        return [m for m in thread.messages.values() if m.author_id == self._discord.bot.id]
 
     # --- acting ---
 

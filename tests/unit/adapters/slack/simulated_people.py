@@ -145,8 +145,14 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         return [whom for whom in (*mentions, *disguised) if whom != self.user_id]
 
     async def count_reminders(self, count: int) -> int:
-        live = self._live()
-        return sum(m.thread_ts == live.ts and m.bot for m in self._slack.messages(self._channel))
+        return len(self._reminders())
+
+    def read_reminders(self) -> str:
+        return "\n".join(look(each).visible_text for each in self._reminders())
+
+    def _reminders(self) -> list[Message]:
+        live, messages = self._live().ts, self._slack.messages(self._channel)
+        return [each for each in messages if each.thread_ts == live and each.bot]
 
     # --- acting ---
 

@@ -161,16 +161,21 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
 
     async def count_reminders(self, count: int) -> int:
         def reminders() -> int:
-            live = self._live().id
-            below = [m for m in self._chat.messages.values() if m.reply_to == live]
             phrases = [
                 each.rpartition("{label}")[2]
                 for each in (LABELS.reminder, LABELS.confirm_reminder, LABELS.handed_over)
             ]
-            return sum(any(each in m.text for each in phrases) for m in below)
+            return sum(any(each in m.text for each in phrases) for m in self._replies())
 
         await self._telegram.until(lambda: reminders() >= count)
         return reminders()
+
+    def read_reminders(self) -> str:
+        return "\n".join(each.text for each in self._replies())
+
+    def _replies(self) -> list[Message]:
+        live = self._live().id
+        return [each for each in self._chat.messages.values() if each.reply_to == live]
 
     # --- acting ---
 

@@ -69,6 +69,18 @@ async def test_reminders_that_cannot_be_edited_do_not_keep_an_ask_from_ending(
         assert "Reminders of an ask that has ended cannot be edited" in caplog.text
 
 
+@pytest.mark.rule("SURFACE-13")
+async def test_the_reminders_of_a_deleted_message_say_how_the_ask_ended(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        reminder = await remind(at, ask, 0)
+        await at.service.update(ask.id, partial(reminded, 1))
+        del at.group.messages[live(at.group, ask).id]
+        await at.service.withdraw(ask.id)
+        assert (await at.shown(ask)).status is Status.WITHDRAWN
+        assert "Withdrawn" in reminder.text
+
+
 async def test_a_reminder_that_was_certainly_not_posted_is_posted_later(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
         ask = await at.submit([GO])

@@ -63,6 +63,31 @@ async def test_work_done_while_the_scheduler_was_busy_is_not_repeated(
     assert not await scheduler.run_once()
 
 
+@pytest.mark.rule("SURFACE-13")
+@pytest.mark.parametrize("error", [None, PlatformUnavailableError("It may have been posted")])
+async def test_a_reminder_that_comes_after_its_ask_has_ended_is_closed(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, error: PlatformUnavailableError | None
+) -> None:
+    async with running(parts) as (service, sync):
+        ask = await submit(service, remind_after=[10])
+        await sync.wait_until_idle()
+
+        async def remind(_ask: Ask, _number: int) -> None:
+            await service.withdraw(ask.id)
+            await sync.wait_until_idle()
+            assert parts.chat.messages[ask.id].status is Status.WITHDRAWN
+            if error is not None:
+                raise error
+
+        monkeypatch.setattr(parts.chat, "remind", remind)
+        await parts.clock.advance(11)
+        await parts.chat.until(lambda: parts.chat.messages[ask.id].schedule.reminders_done == 1)
+        await sync.wait_until_idle()
+        latest = await service.get(ask.id)
+        assert latest is not None
+        assert latest.placement.shown_revision == latest.revision
+
+
 async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) -> None:
     service = parts.service()
     ask = await submit(service, remind_after=[10])
