@@ -61,6 +61,8 @@ OPEN_OF: Final = 10
 """One of so many asks is open."""
 _FIRST: Final = 1_000
 """The number of the first copy. Smaller ones are left for what is stored afterwards."""
+_AT_ONCE: Final = 100_000
+"""The most copies of a statement: SQLite keeps all of them in a temporary file before it inserts the first."""
 _STRIDE: Final = 10
 """Numbers of lines of the record that each copy may use."""
 
@@ -338,8 +340,10 @@ async def in_postgresql(
 
 
 def _fill(filler: Filler, count: int) -> None:
-    filler.copy("ask_1", _FIRST, count // OPEN_OF)
-    filler.copy("ask_2", _FIRST + count // OPEN_OF, count - count // OPEN_OF)
+    first_ended, end = _FIRST + count // OPEN_OF, _FIRST + count
+    for ask_id, first, after in (("ask_1", _FIRST, first_ended), ("ask_2", first_ended, end)):
+        for start in range(first, after, _AT_ONCE):
+            filler.copy(ask_id, start, min(_AT_ONCE, after - start))
 
 
 async def main(counts: list[int]) -> None:
