@@ -8,6 +8,7 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.core.grants import Grant, GrantEnd, GrantUse
+from answerback.core.urgency import PLACES
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, AskLimits, Idempotency
@@ -206,7 +207,7 @@ def build_insert(
         ask.created_at,
         request.conversation,
         request.agent,
-        request.urgency.place,
+        PLACES[request.urgency],
         (request.route or "")[: rows.ROUTE_CHARACTERS],
         *write_rows.columns,
         holder,

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
+from answerback.core.urgency import PLACES
 from answerback.ports.store_values import ChangedAsks, Page
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def page_by_urgency(found: Iterable[tuple[int, Ask]], limit: int) -> Page[Ask]:
     after = None
     if len(first) > limit:
         seq, last = first[limit - 1]
-        after = cursor(_BY_URGENCY, last.request.urgency.place, seq)
+        after = cursor(_BY_URGENCY, PLACES[last.request.urgency], seq)
     return Page(tuple(ask for _, ask in first[:limit]), after)
 
 

@@ -158,6 +158,23 @@ def clicks(town: Town, chat: Chat, questions: int, acknowledged_at: str = "") ->
     return once
 
 
+def goes_back(town: Town, chat: Chat) -> Journey:
+    """Go back to the first question after it was answered: the plainest of clicks."""
+
+    async def once() -> Phases:
+        ask_id = await town.submit(chat.new_place(), chat.person)
+        await town.shown(ask_id, 1)
+        await chat.click("Yes")
+        await town.shown(ask_id, 2)
+        town.counter.begin()
+        await chat.click("Back")
+        await town.shown(ask_id, 3)
+        town.counter.end()
+        return counts_at(town.counter)
+
+    return once
+
+
 Connect = Callable[[RunningService], Chat]
 """Connects the platform to a running service."""
 
@@ -398,6 +415,7 @@ async def town(
         journeys = {
             "first click in Slack": clicks(running, people["slack"], 3, "/slack/events"),
             "last click in Slack": clicks(running, people["slack"], 1, "/slack/events"),
+            "back in Slack": goes_back(running, people["slack"]),
             "first button on the web page": press(running),
             "submission": submission(running),
             "answer by the API": api_answer(running),
@@ -407,6 +425,7 @@ async def town(
         if "discord" in people:
             path = "/discord/interactions"
             journeys["first click in Discord"] = clicks(running, people["discord"], 3, path)
+            journeys["back in Discord"] = goes_back(running, people["discord"])
             # Telegram is told of the click by a call, at the same time as the message is edited.
             journeys["first click in Telegram"] = clicks(running, people["telegram"], 3)
         yield journeys

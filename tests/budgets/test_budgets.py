@@ -17,6 +17,8 @@ MOST_FILES = 60
 """Files that a click in Slack passes until it is noted that the message shows it."""
 MOST_CALLS = 600
 """Calls of the project's own functions on that way."""
+FILES_UNTIL_COMMIT = {"back in Slack": 12, "back in Discord": 12, "submission": 25}
+"""Files that the plainest click, and a submission, pass until they are committed."""
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
 
@@ -75,6 +77,13 @@ def test_a_click_passes_few_files_and_functions_until_it_is_shown() -> None:
     way = measure.measured("way", None)
     assert way["files"] <= MOST_FILES, f"{way}: a part that a message does not have needs no file"
     assert way["calls"] <= MOST_CALLS, f"{way}: see `python -m tests.budgets calls`"
+
+
+def test_a_click_and_a_submission_pass_few_files_until_they_are_committed() -> None:
+    """These bounds are not raised by `make budgets` either."""
+    journeys = table.load()["sqlite"]["journeys"]
+    found = {name: journeys[name]["commit"]["files"] for name in FILES_UNTIL_COMMIT}
+    assert {name: files for name, files in found.items() if files > FILES_UNTIL_COMMIT[name]} == {}
 
 
 def test_a_start_loads_no_more_modules_than_its_budget(store: Store) -> None:

@@ -19,13 +19,13 @@ SERVICE = (
     # A press counts where the ask is, and a list tells nobody who sees a channel.
     Mutant(
         "bot/answerback/service/act_or_refuse.py",
-        "is_here = may_act.is_where_asked(ask, intent.place)",
+        "is_here = ask.is_asked_in(intent.place)",
         "is_here = True",
         (f"{_FORGED}::test_a_press_counts_only_in_the_chat_of_the_ask",),
     ),
     Mutant(
-        "bot/answerback/service/may_act.py",
-        "if place == LISTED and ask.placement.destination.channel is not None:",
+        "bot/answerback/core/ask.py",
+        "if place == LISTED and self.placement.destination.channel is not None:",
         "if False:",
         (f"{_FORGED}::test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed",),
     ),
@@ -219,12 +219,12 @@ SERVICE = (
         Mutant(f"{_SERVICE}/decisions.py", line, mutant, (f"{_UNIT}/{test}",))
         for line, mutant, test in (
             (
-                "may_act.refused_to_confirm(actor, ask, people, at) or decided",
-                "decided",
+                "may_act.refused_to_confirm(now.actor, now.ask, now.people, now.at) or change",
+                "change",
                 "api/test_confirmations.py",
             ),
             (
-                "may_act.is_too_new(decided, actor, ask, people, at):",
+                "may_act.is_too_new(refused, now.actor, now.ask, now.people, now.at):",
                 "False:",
                 "teams/test_account_links.py",
             ),

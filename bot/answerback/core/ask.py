@@ -56,6 +56,8 @@ from answerback_base.headline_text import fit
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
+LISTED: Final = ""
+"""The place of a person who acts in a list of asks, which may be of chats that they cannot see."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +192,26 @@ class Ask(StrictDataclass):
     def actors(self) -> tuple[str, ...]:
         """The ids of those who may do anything now: in the confirmation, those who may answer or confirm."""
         return self.participants if self.confirming else self.placement.responders
+
+    def actors_at(self, place: str | None, *, answering: bool) -> tuple[str, ...]:
+        """Return the ids of those who may act, or only of those who may answer, at a place or in a list.
+
+        A list does not tell who sees the channel of an ask.
+        """
+        actors = self.placement.responders if answering else self.actors
+        if place == LISTED and self.placement.destination.channel is not None:
+            return tuple(each for each in actors if each != ANYONE)
+        return actors
+
+    def is_asked_in(self, place: str | None) -> bool:
+        """Return True if a person acted in the chat of the ask's message, or of a copy, or in a list.
+
+        In another chat they were asked something else.
+        """
+        message = self.placement.message
+        if place is None or place == LISTED or (message or {}).get("channel") == place:
+            return True
+        return any((each.message or {}).get("channel") == place for each in self.copies)
 
     @property
     def participants(self) -> tuple[str, ...]:

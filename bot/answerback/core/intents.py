@@ -6,10 +6,11 @@ A control refers to an option or an answer by its index, which is short and need
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from answerback.core import refusals, typed_answers
 from answerback.core.actions import Action, Answer, Edit, Object, Other, Reply
+from answerback.core.ask import LISTED as LISTED
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.editing import AllowEdited
@@ -69,10 +70,6 @@ ResolvedAction = OpenAction | TryAgain | RevokeGrant
 RequestedAction = ResolvedAction | UnresolvedAction
 WithFiles = Answer | Other | Reply | Object | AllowEdited
 """The actions that may come with files."""
-
-
-LISTED: Final = ""
-"""The place of a person who acts in a list of asks, which may be of chats that they cannot see."""
 
 
 class ShownRevision(NamedTuple):

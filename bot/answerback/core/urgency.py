@@ -25,18 +25,9 @@ class Urgency(StrEnum):
     NORMAL = "normal"
     LOW = "low"
 
-    @property
-    def place(self) -> int:
-        """Its place in lists of what waits: what is most urgent comes first."""
-        return _PLACES[self]
 
-
-_PLACES: Final = {each: place for place, each in enumerate(Urgency)}
-
-
-def limit_urgency(asked: Urgency, highest: Urgency) -> Urgency:
-    """Return an urgency, or the highest one if it is higher than that."""
-    return max(asked, highest, key=_PLACES.__getitem__)
+PLACES: Final = {each: place for place, each in enumerate(Urgency)}
+"""The place of each urgency in lists of what waits: what is most urgent comes first."""
 
 
 class MarkColor(StrEnum):

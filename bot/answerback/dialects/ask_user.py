@@ -6,8 +6,8 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, Form, Question
-from answerback.dialects import choice_forms, question_reader, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects import question_reader, results
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
 
@@ -35,7 +35,7 @@ def parse(call: ArgumentNode) -> Form | None:
         questions.append(question)
         if question_id is not None:
             by_id.setdefault(question_id, question)
-    return choice_forms.form_of(call, *questions)
+    return form_of(call, *questions)
 
 
 @results.unless_failed

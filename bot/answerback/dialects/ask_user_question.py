@@ -22,7 +22,7 @@ from answerback.core.form import (
 )
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import choice_forms
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 
 _KINDS: Final = ("choice", "text", "number")
 """The kinds of answer that a question may ask for."""
@@ -63,7 +63,7 @@ def read_form(
         for i, node in enumerate(nodes, 1)
         if node.is_object()
     ]
-    return choice_forms.form_of(call, *questions)
+    return form_of(call, *questions)
 
 
 def _question(

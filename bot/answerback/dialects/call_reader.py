@@ -1,4 +1,4 @@
-"""A cursor over a tool call's arguments that records every problem and continues.
+"""A cursor over a tool call's arguments that records every problem and continues, and the form that was read.
 
 Defines the messages and codes for structural problems; the rules of questions are in
 `answerback.dialects.question_reader`. Reading never raises: a part that cannot be read becomes None, and the problem
@@ -10,13 +10,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
 from answerback.core.errors import Problem
-from answerback.core.form import MAX_LABEL, MAX_TEXT
+from answerback.core.form import MAX_LABEL, MAX_TEXT, AnswerType, Form, Question
 from answerback.core.json_schema import schemas
 from answerback_base import strict_json
 
@@ -46,6 +46,7 @@ _MAX_COMPARED: Final = 60
 """Characters of a word that are compared."""
 _MAX_UNKNOWN_FIELDS: Final = 100
 """Unknown fields of one object listed individually, each with the allowed fields; any more are only counted."""
+_RECOMMENDED: Final = "(recommended)"
 
 
 def did_you_mean(word: str, known: Collection[str], min_similarity: float = _MIN_SIMILARITY) -> str:
@@ -284,3 +285,19 @@ class ArgumentNode:
     @property
     def _owner(self) -> str:
         return f"{self.name} " if self.path else "The call "
+
+
+def form_of(call: ArgumentNode, *questions: Question | None, **more: Any) -> Form | None:
+    """Return the form of a call with these questions, or None if problems were recorded."""
+    valid = tuple(_with_recommended_default(each) for each in questions if each is not None)
+    is_whole = len(valid) == len(questions) and not call.problems.found
+    return Form(questions=valid, **more) if is_whole else None
+
+
+def _with_recommended_default(question: Question) -> Question:
+    """Return a single choice with its first option labelled "… (Recommended)", if any, as the default that it lacks."""
+    if question.answer_type is AnswerType.SELECT and not question.has_default:
+        for option in question.options:
+            if option.label.casefold().endswith(_RECOMMENDED) and option.kind is None:
+                return question.with_default(option.value)
+    return question

@@ -15,10 +15,9 @@ from answerback.core.form import (
     Option,
     Question,
 )
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 
 _MARKUP: Final = re.compile(r"[!-/:-@\[-`{-~]")
-_RECOMMENDED: Final = "(recommended)"
 
 
 def read_form(
@@ -36,13 +35,6 @@ def read_form(
     nodes = call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions")
     questions = [read(node, f"q{i}") for i, node in enumerate(nodes, 1) if node.is_object()]
     return form_of(call, *questions, **more)
-
-
-def form_of(call: ArgumentNode, *questions: Question | None, **more: Any) -> Form | None:
-    """Return the form of a call with these questions, or None if problems were recorded."""
-    valid = tuple(_with_recommended_default(each) for each in questions if each is not None)
-    is_whole = len(valid) == len(questions) and not call.problems.found
-    return Form(questions=valid, **more) if is_whole else None
 
 
 def choice_question(
@@ -151,12 +143,3 @@ def read_plain_options(
 ) -> tuple[Option, ...]:
     """Read options that are strings; if they are required, there must be at least one."""
     return read_options(node, key, (), min_items=int(required), required=required)
-
-
-def _with_recommended_default(question: Question) -> Question:
-    """Return a single choice with its first option labelled "… (Recommended)", if any, as the default that it lacks."""
-    if question.answer_type is AnswerType.SELECT and not question.has_default:
-        for option in question.options:
-            if option.label.casefold().endswith(_RECOMMENDED) and option.kind is None:
-                return question.with_default(option.value)
-    return question

@@ -10,7 +10,7 @@ from typing import Final
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.dialects import choice_forms
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect, Json, Shape, Tool
 from answerback.dialects.results import unless_failed
 
@@ -48,7 +48,7 @@ class Row:
         if call.has("questions") or not call.has(self.text):
             return choice_forms.read_form(call, read)
         call.is_object()
-        return choice_forms.form_of(call, read(call, ONLY))
+        return form_of(call, read(call, ONLY))
 
     def _context(self, call: ArgumentNode) -> str | None:
         if self.title is not None:

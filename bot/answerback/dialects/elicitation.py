@@ -15,8 +15,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
-from answerback.dialects import choice_forms, elicitation_form, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects import elicitation_form, results
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect
 
 URL_ID: Final = "url"
@@ -42,7 +42,7 @@ def _link(call: ArgumentNode) -> Form | None:
     question = Question(
         id=URL_ID, text=message or "", context=address, answer_type=AnswerType.BOOLEAN
     )
-    return choice_forms.form_of(call, question)
+    return form_of(call, question)
 
 
 def _is_web_address(text: str) -> bool:

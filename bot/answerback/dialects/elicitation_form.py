@@ -21,8 +21,7 @@ from answerback.core.form import (
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import violations
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
-from answerback.dialects import choice_forms
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback_base import strict_json
 
 QUESTION_ID: Final = "content"
@@ -61,7 +60,7 @@ def parse_form(call: ArgumentNode) -> Form | None:
             "requestedSchema is missing: it must be the JSON Schema of an object.",
         )
         return None
-    return choice_forms.form_of(call, _question(message or "", schema))
+    return form_of(call, _question(message or "", schema))
 
 
 def _question(message: str, sent: ArgumentNode) -> Question | None:

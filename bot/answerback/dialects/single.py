@@ -6,8 +6,8 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form
-from answerback.dialects import choice_forms, question_reader, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects import question_reader, results
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
 
@@ -28,7 +28,7 @@ def parse(call: ArgumentNode) -> Form | None:
         types=question_reader.NON_SCHEMA_TYPES,
         default_type=AnswerType.TEXT,
     )
-    return choice_forms.form_of(call, question)
+    return form_of(call, question)
 
 
 @results.unless_failed

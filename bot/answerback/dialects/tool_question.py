@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.form import Form, Persistence
-from answerback.dialects import choice_forms, question_reader, single
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects import question_reader, single
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.tool_definitions import BY_DIALECT
 
@@ -35,7 +35,7 @@ def parse(call: ArgumentNode) -> Form | None:
         exclusive=exclusive,
         persistence=Persistence(persistence or Persistence.NONE),
     )
-    return choice_forms.form_of(call, question, tool=tool)
+    return form_of(call, question, tool=tool)
 
 
 DIALECT: Final = Dialect(

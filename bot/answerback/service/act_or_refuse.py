@@ -392,14 +392,20 @@ class AskActions:
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action, row = resolved, TABLE[type(resolved)]
+        people, by = self._commits.people, actor.person
         surface = self._commits.surfaces.get(ask.placement.destination.surface)
-        situation = Situation(ask, actor, recipient, now, self._commits.people, surface)
-        change = decisions.decide(action, row, situation)
+        situation = Situation(ask, actor, recipient, now, people, surface)
+        if row.decide is not None:
+            change = row.decide(action, situation)
+        else:
+            change = asks.apply_action(ask, action, at=now, by=by, people=people)  # type: ignore[arg-type] # see `Row`
+        if isinstance(change, Refused):
+            return Decision(None, decisions.rejected(change, situation))
         if change is None:
             return Decision(None, Acted(ask))
         if not isinstance(change, Change):
             return Decision(None, change)
-        write = self._write(ask, action, row, change, actor.person, now)
+        write = self._write(ask, action, row, change, by, now)
         return Decision(write, write)
 
     def _write(
@@ -441,7 +447,7 @@ class AskActions:
         if actor.ids == ():
             problem = refusals.NOT_IN_DIRECTORY.problem(ask.placement.destination.surface)
             return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
-        actors = may_act.admitted(ask, intent.place, row.who is Who.RESPONDERS)
+        actors = ask.actors_at(intent.place, answering=row.who is Who.RESPONDERS)
         missing = None if _is_named(actor, actors) else missing_groups(actors, actor)
         if missing is not None:
             rejected = Rejected(RejectReason.NOT_ALLOWED, ask)
@@ -451,5 +457,5 @@ class AskActions:
     def _refused_as_outdated(self, intent: Intent, ask: Ask) -> Rejected | None:
         if intent.revision not in {None, ask.revision}:
             return Rejected(RejectReason.STALE, ask)
-        is_here = may_act.is_where_asked(ask, intent.place)
+        is_here = ask.is_asked_in(intent.place)
         return None if is_here else Rejected(RejectReason.NOT_FOUND, ask)

@@ -21,7 +21,6 @@ from typing import Final, Protocol
 
 from answerback.core.ask import Ask, Change
 from answerback.core.errors import StoreError
-from answerback.core.request import Request
 from answerback.ports.clock import Clock
 
 logger = logging.getLogger(__name__)
@@ -52,8 +51,8 @@ CALLER: Final = LeasePolicy(seconds=60.0, renewal=15.0, notes_departure=False)
 """The policy for the caller of an approval, which ends with it; see `answerback.service.approval_leases`."""
 
 
-def policy_of(request: Request) -> LeasePolicy:
-    return CALLER if request.ends_with_caller else AGENT
+POLICIES: Final = {False: AGENT, True: CALLER}
+"""The policy of an ask, by `Request.ends_with_caller`."""
 
 
 def lease_until(ask: Ask, at: float) -> Ask:
@@ -67,7 +66,7 @@ def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | N
     """Note on the ask whether its agent waits; None: not in this process, but perhaps in another."""
     if attended is None and ask.attendance.agent_left:
         return None
-    seconds = HANDOVER if attended is None else policy_of(ask.request).seconds
+    seconds = HANDOVER if attended is None else POLICIES[ask.request.ends_with_caller].seconds
     until = (
         None if attended is False else at - ask.created_at + ask.schedule.clock_set_back + seconds
     )
@@ -131,7 +130,7 @@ class AgentPresence:
         """Count the agent as waiting for an ask for as long as the context lasts."""
         if not ask.open or (ask.request.callback is not None and not ask.request.ends_with_caller):
             return nullcontext()
-        policy = policy_of(ask.request)
+        policy = POLICIES[ask.request.ends_with_caller]
         return _TrackedWait(self, ask.id, policy, renews=self._expires_soon(ask))
 
     async def record_poll(self, ask: Ask) -> None:
@@ -149,7 +148,7 @@ class AgentPresence:
             not ask.attendance.agent_left and self._has_just_left(ask.id)
         )
         if waits and ask.open and self._expires_soon(ask):
-            await self.renew(ask.id, policy_of(ask.request))
+            await self.renew(ask.id, POLICIES[ask.request.ends_with_caller])
 
     def forget(self, ask_id: str) -> None:
         """Stop expecting a caller to come back for an ask."""
@@ -194,7 +193,7 @@ class AgentPresence:
         self._changed.set()
 
     def _expires_soon(self, ask: Ask) -> bool:
-        policy, expires_at = policy_of(ask.request), ask.presence_lapses_at
+        policy, expires_at = POLICIES[ask.request.ends_with_caller], ask.presence_lapses_at
         left = policy.seconds - policy.renewal
         return expires_at is None or expires_at < self._clock.now() + left
 

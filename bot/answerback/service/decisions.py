@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 from answerback.core import ask as asks
 from answerback.core import clarification, editing, granting, refusals, unseen
 from answerback.core.actions import (
-    Action,
     Answer,
     Back,
     Confirm,
@@ -30,7 +29,6 @@ from answerback.core.controls import offers_to_remember
 from answerback.core.editing import AllowEdited
 from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver, stands_in_for_any
-from answerback.core.intents import ResolvedAction
 from answerback.core.people import People
 from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.walker import Refused
@@ -75,7 +73,8 @@ class Who(Enum):
 class Row:
     """The rules for actions of one kind."""
 
-    decide: Decide
+    decide: Decide | None = None
+    """None: it is a step of the walker."""
     who: Who = Who.ACTORS
     is_for_ended: bool = False
     """True if it concerns asks that have ended, and not open ones."""
@@ -83,25 +82,13 @@ class Row:
     """True if another question may follow, which perhaps nobody has to be asked."""
 
 
-def decide(
-    action: ResolvedAction, row: Row, situation: Situation
-) -> Change | Rejected | NeedsGroups | NeedsPerson | None:
-    """Decide about an action of a person who may take it; None: it is possible, and nothing is stored."""
-    ask, actor, people, at = situation.ask, situation.actor, situation.people, situation.at
-    decided = row.decide(action, situation)
-    if isinstance(decided, Refused):
-        if may_act.is_too_new(decided, actor, ask, people, at):
-            decided = Refused((refusals.LINKED_RECENTLY.problem(),))
-        forbidden = decided.problems[0].code in refusals.FORBIDDEN
-        why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
-        return Rejected(why, ask, decided.problems)
-    if row.who is Who.CONFIRMERS:
-        return may_act.refused_to_confirm(actor, ask, people, at) or decided
-    return decided
-
-
-def _walk(action: Action, now: Situation) -> Outcome:
-    return asks.apply_action(now.ask, action, at=now.at, by=now.actor.person, people=now.people)
+def rejected(refused: Refused, now: Situation) -> Rejected:
+    """Return the rejection of an action of a person who may take it, but not like this."""
+    if may_act.is_too_new(refused, now.actor, now.ask, now.people, now.at):
+        refused = Refused((refusals.LINKED_RECENTLY.problem(),))
+    forbidden = refused.problems[0].code in refusals.FORBIDDEN
+    why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
+    return Rejected(why, now.ask, refused.problems)
 
 
 def _answer(action: Answer, now: Situation) -> Outcome:
@@ -135,7 +122,10 @@ def _confirm(action: Confirm, now: Situation) -> Outcome:
     ask, by = now.ask, now.actor.person
     if stands_in_for_any(ask, by, ask.walk.answerers, now.people):
         return Refused((refusals.STANDS_IN.problem(),))
-    return _walk(action, now)
+    change = asks.apply_action(now.ask, action, at=now.at, by=now.actor.person, people=now.people)
+    if isinstance(change, Refused):
+        return change
+    return may_act.refused_to_confirm(now.actor, now.ask, now.people, now.at) or change
 
 
 def _ask_back(action: AskBack, now: Situation) -> Outcome:
@@ -160,13 +150,13 @@ def _revoke(_action: RevokeGrant, now: Situation) -> Outcome:
 TABLE: Final[Mapping[type, Row]] = {
     Answer: Row(_answer),
     AllowEdited: Row(_allow_edited),
-    Other: Row(_walk),
-    Back: Row(_walk),
-    Edit: Row(_walk),
-    Submit: Row(_walk),
-    Reply: Row(_walk),
-    EndTurn: Row(_walk),
-    Object: Row(_walk),
+    Other: Row(),
+    Back: Row(),
+    Edit: Row(),
+    Submit: Row(),
+    Reply: Row(),
+    EndTurn: Row(),
+    Object: Row(),
     Confirm: Row(_confirm, Who.CONFIRMERS),
     AskBack: Row(_ask_back, moves_on=False),
     HandOver: Row(_hand_over, Who.RESPONDERS, moves_on=False),
@@ -174,5 +164,5 @@ TABLE: Final[Mapping[type, Row]] = {
     RevokeGrant: Row(_revoke, is_for_ended=True, moves_on=False),
 }
 """The rows by the types of actions."""
-UNRESOLVED: Final = Row(_walk)
+UNRESOLVED: Final = Row()
 """The rules for an entry that is not an action yet: it is about an open ask."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask
-from answerback.core.confirmer_copies import copy_at, is_account_elsewhere
-from answerback.core.intents import LISTED, Intent
+from answerback.core.confirmer_copies import is_account_elsewhere
+from answerback.core.intents import Intent
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.core.walker import Refused
@@ -28,14 +28,6 @@ class NeedsGroups:
     """True if this is about a person to whom the ask is to be handed over."""
 
 
-def is_where_asked(ask: Ask, place: str | None) -> bool:
-    """Return True if a person acted in the chat of the ask's message. In another chat they were asked something
-    else."""
-    if place is None or place == LISTED or (ask.placement.message or {}).get("channel") == place:
-        return True
-    return copy_at(ask, "channel", place) is not None
-
-
 def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
     """Return True if a person may have acted on the old message of an ask that is being moved."""
     ask = rejected.ask
@@ -51,14 +43,6 @@ def is_unchanged_since(revision: int, ask: Ask) -> bool:
     before = ask.placement.place_before
     is_before = before is not None and revision == before.revision == ask.revision - 1
     return is_before or revision == ask.revision
-
-
-def admitted(ask: Ask, place: str | None, answering: bool = False) -> tuple[str, ...]:
-    """Return the ids of those who may act at a place: a list does not tell who sees the channel of an ask."""
-    actors = ask.placement.responders if answering else ask.actors
-    if place == LISTED and ask.placement.destination.channel is not None:
-        return tuple(each for each in actors if each != ANYONE)
-    return actors
 
 
 def refused_to_confirm(

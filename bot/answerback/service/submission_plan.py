@@ -20,7 +20,7 @@ from answerback.core.grants import GrantRule
 from answerback.core.headline import file_name
 from answerback.core.origin import Origin
 from answerback.core.people import People
-from answerback.core.urgency import RouteMark, Urgency, limit_urgency
+from answerback.core.urgency import PLACES, RouteMark, Urgency
 from answerback.service.submission_confirmers import plan_confirmation, plan_confirmers
 from answerback.service.submission_request import (
     DEFAULT_SURFACE,
@@ -147,7 +147,7 @@ def plan(
         origin=read_origin(submission.origin, submission.name, submission.metadata, hook, owner),
         route=str(to) if named else None,
         mark=route.mark,
-        urgency=limit_urgency(submission.urgency or route.urgency, route.max_urgency),
+        urgency=limit_urgency(submission.urgency, route),
         confirmation=plan_confirmation(submission.confirmations, table, requester)
         if submission.confirmations or table
         else None,
@@ -159,6 +159,11 @@ def plan(
         other_accounts=other_accounts,
         is_to_owner=place == OWNER,
     )
+
+
+def limit_urgency(asked: Urgency | None, route: Route) -> Urgency:
+    """Return the urgency that a call asks for, or the route's own; at most the highest that the route allows."""
+    return max(asked or route.urgency, route.max_urgency, key=PLACES.__getitem__)
 
 
 def _named_destination(

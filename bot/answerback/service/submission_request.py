@@ -28,7 +28,7 @@ from answerback.core.files import MAX_ALT, MAX_FILES
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
 from answerback.core.people import NOBODY_KNOWN, PERSON_PREFIX, People
-from answerback.core.urgency import RouteMark, Urgency
+from answerback.core.urgency import PLACES, RouteMark, Urgency
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.json_bodies import find_size_problem, problems_of
@@ -288,7 +288,7 @@ class Route(_StrictModel):
 
     @model_validator(mode="after")
     def _check_urgency(self) -> Self:
-        if self.urgency.place < self.max_urgency.place:
+        if PLACES[self.urgency] < PLACES[self.max_urgency]:
             raise ValueError(
                 f"urgency {self.urgency.value} is more than max_urgency {self.max_urgency.value} allows"
             )

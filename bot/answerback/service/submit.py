@@ -38,7 +38,7 @@ from answerback.ports.store_values import (
 )
 from answerback.ports.surface import Shown
 from answerback.service.act_or_refuse import ChangeCommitter
-from answerback.service.agent_presence import AgentPresence, policy_of
+from answerback.service.agent_presence import POLICIES, AgentPresence
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.files import Files, files_gone
 from answerback.service.grants import Grants, plan_offer
@@ -215,7 +215,7 @@ class Submitter:
         )
         reachable = request.callback is not None or request.mode == "async"
         is_tracked = request.ends_with_caller or not reachable
-        seconds = policy_of(request).seconds if is_tracked else None
+        seconds = POLICIES[request.ends_with_caller].seconds if is_tracked else None
         return Ask(
             id=ask_id,
             created_at=now,

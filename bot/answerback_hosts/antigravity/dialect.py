@@ -10,7 +10,7 @@ from typing import Final
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import Form, Question
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.choice_rows import ONLY
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 
@@ -19,7 +19,7 @@ def _parse(call: ArgumentNode) -> Form | None:
     if call.has("questions"):
         return choice_forms.read_form(call, _question)
     call.is_object()
-    return choice_forms.form_of(call, _question(call, ONLY))
+    return form_of(call, _question(call, ONLY))
 
 
 def _question(node: ArgumentNode, question_id: str) -> Question:

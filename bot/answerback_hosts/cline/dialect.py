@@ -10,7 +10,7 @@ from typing import Final
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import Form, Option
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.tool_description import ONE, described_tool
 from answerback.dialects.tool_schema_parts import (
@@ -28,7 +28,7 @@ def parse(call: ArgumentNode) -> Form | None:
     question = choice_forms.choice_question(
         QUESTION_ID, call.text("question") or "", _options(call)
     )
-    return choice_forms.form_of(call, question)
+    return form_of(call, question)
 
 
 @results.unless_failed

@@ -10,7 +10,7 @@ from typing import Any, Final
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form
 from answerback.dialects import choice_forms, elicitation, elicitation_form, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_description import ONE, described_tool
 from answerback.dialects.tool_schema_parts import (
@@ -32,7 +32,7 @@ def parse(call: ArgumentNode) -> Form | None:
     options = choice_forms.read_plain_options(call, "choices", required=False)
     allow_other = call.flag("allowFreeform", default=True)
     question = choice_forms.choice_question(QUESTION_ID, text or "", options, other=allow_other)
-    return choice_forms.form_of(call, question)
+    return form_of(call, question)
 
 
 @results.unless_failed

@@ -10,7 +10,7 @@ from typing import Final
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.call_reader import ArgumentNode, form_of
 from answerback.dialects.choice_rows import ONLY
 from answerback.dialects.dialect import CallRule, Dialect
 from answerback_hosts.pi.about import DIALOG, DIALOGS
@@ -25,15 +25,13 @@ def _parse(call: ArgumentNode) -> Form | None:
         return None
     if method == _SELECT:
         options = choice_forms.read_plain_options(call, "options")
-        return choice_forms.form_of(
-            call, choice_forms.choice_question(ONLY, text, options, other=False)
-        )
+        return form_of(call, choice_forms.choice_question(ONLY, text, options, other=False))
     about = {_CONFIRM: "message", _INPUT: "placeholder"}.get(method)
     context = call.text(about, required=False, blank=True) if about else None
     kind = AnswerType.BOOLEAN if method == _CONFIRM else AnswerType.TEXT
     question = Question(id=ONLY, text=text, answer_type=kind, context=context or None)
     filled = call.text("prefill", required=False, blank=True) if method == _EDITOR else None
-    return choice_forms.form_of(call, question.with_default(filled) if filled else question)
+    return form_of(call, question.with_default(filled) if filled else question)
 
 
 @results.unless_failed

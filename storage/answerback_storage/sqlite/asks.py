@@ -16,6 +16,7 @@ from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import StoreError
 from answerback.core.grants import GrantChange, GrantEnd, GrantUse
 from answerback.core.sent_files import FileChanges
+from answerback.core.urgency import PLACES
 from answerback.ports.claims import Claim
 from answerback.ports.search import answer_words, question_words
 from answerback.ports.store import Write
@@ -137,7 +138,7 @@ def insert(db: sqlite3.Connection, write: Write) -> None:
         "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
     ).fetchone()
     sent = (
-        *(request.conversation, request.agent, request.urgency.place),
+        *(request.conversation, request.agent, PLACES[request.urgency]),
         (request.route or "")[: rows.ROUTE_CHARACTERS],
     )
     identity = (seq, new.id, new.created_at, *sent)

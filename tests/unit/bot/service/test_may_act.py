@@ -55,27 +55,28 @@ def asked(**more: Any) -> Ask:
 def test_a_person_acts_where_the_message_or_their_copy_is(place: str | None, is_here: bool) -> None:
     copy = ConfirmerCopy(user="eve", message={"channel": "D9"})
     posted = asked(message={"channel": "C1"}, copies=(copy,))
-    assert may_act.is_where_asked(posted, place) is is_here
-    assert may_act.is_where_asked(asked(), place) is (place in {None, LISTED})
+    assert posted.is_asked_in(place) is is_here
+    assert asked().is_asked_in(place) is (place in {None, LISTED})
 
 
 @pytest.mark.rule("ACT-2")
 def test_a_list_does_not_tell_who_sees_a_channel() -> None:
     ask = asked()
-    assert may_act.admitted(ask, LISTED) == ("ann",)
-    assert may_act.admitted(ask, "C1") == may_act.admitted(ask, None) == ("ann", ANYONE)
+    assert ask.actors_at(LISTED, answering=False) == ("ann",)
+    assert ask.actors_at("C1", answering=False) == ("ann", ANYONE)
+    assert ask.actors_at(None, answering=False) == ("ann", ANYONE)
     direct = replace(
         ask, placement=replace(ask.placement, destination=Destination(surface="chat", user="ann"))
     )
-    assert may_act.admitted(direct, LISTED) == ("ann", ANYONE)
+    assert direct.actors_at(LISTED, answering=False) == ("ann", ANYONE)
 
 
 def test_while_answers_wait_for_confirmation_those_who_answer_are_listed_apart() -> None:
     ask = asked(confirmers=("eve",))
     waiting = replace(ask, walk=replace(ask.walk, phase=Phase.CONFIRMATION, at=None))
-    assert may_act.admitted(waiting, None) != ("ann", ANYONE)
-    assert may_act.admitted(waiting, None, answering=True) == ("ann", ANYONE)
-    assert may_act.admitted(waiting, LISTED, answering=True) == ("ann",)
+    assert waiting.actors_at(None, answering=False) != ("ann", ANYONE)
+    assert waiting.actors_at(None, answering=True) == ("ann", ANYONE)
+    assert waiting.actors_at(LISTED, answering=True) == ("ann",)
 
 
 @pytest.mark.rule("CONFIRM-3")

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from answerback.core.errors import InvalidCallError
-from answerback.core.urgency import RouteMark, Urgency, limit_urgency
-from answerback.service.submission_plan import Plan, plan
+from answerback.core.urgency import PLACES, RouteMark, Urgency
+from answerback.service.submission_plan import Plan, limit_urgency, plan
 from answerback.service.submission_request import Route, Routes, read_submission
 
 SURFACES = frozenset({"chat", "web"})
@@ -88,10 +88,15 @@ def test_a_color_needs_a_word() -> None:
 
 
 def test_what_is_most_urgent_comes_first() -> None:
-    assert sorted(["low", "high", "normal"], key=lambda name: Urgency(name).place) == [
+    assert sorted(["low", "high", "normal"], key=lambda name: PLACES[Urgency(name)]) == [
         "high",
         "normal",
         "low",
     ]
-    assert limit_urgency(Urgency.HIGH, Urgency.LOW) is Urgency.LOW
-    assert limit_urgency(Urgency.LOW, Urgency.HIGH) is Urgency.LOW
+    calm, open_to_all = (
+        Route(to="web", urgency=Urgency.LOW, max_urgency=most)
+        for most in (Urgency.LOW, Urgency.HIGH)
+    )
+    assert limit_urgency(Urgency.HIGH, calm) is Urgency.LOW
+    assert limit_urgency(None, open_to_all) is Urgency.LOW
+    assert limit_urgency(Urgency.HIGH, open_to_all) is Urgency.HIGH
