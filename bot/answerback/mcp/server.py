@@ -63,7 +63,7 @@ IDEMPOTENCY_KEY: Final = "answerback/idempotency-key"
 """In a request's ``_meta``: repeating the key with the same call returns the first ask."""
 _SESSIONS: Final = [each.session for each in mcp_meta.declared() if each.session]
 _CALLS: Final = [each.call for each in mcp_meta.declared() if each.call]
-KEYS: Final = [
+_KEYS: Final = [
     IDEMPOTENCY_KEY,
     *(each.call for each in mcp_meta.declared() if each.call and each.is_key),
 ]
@@ -245,7 +245,7 @@ class _Calls:
     ) -> CallToolResult | tasks.Json:
         seconds = _wait_seconds(arguments, options)
         meta: Mapping[str, object] = ctx.meta or {}
-        key = _first_text(meta, KEYS)
+        key = find_key(meta)
         as_task = tasks.client_supports_tasks(ctx)
         conversation = _conversation(ctx, arguments)
         asking = AskToolCall(
@@ -425,6 +425,11 @@ def _refuse_extra(arguments: dict[str, JsonValue]) -> None:
     if arguments:
         names = ", ".join(name[:100] for name in arguments)
         raise _BadArgumentError(f"this tool has no argument named {names}.")
+
+
+def find_key(meta: Mapping[str, object]) -> str | None:
+    """Return the idempotency key of a request, if it has one that can be used."""
+    return _first_text(meta, _KEYS)
 
 
 def _first_text(meta: Mapping[str, object], fields: Iterable[str]) -> str | None:

@@ -38,7 +38,7 @@ from answerback.mcp import tasks
 from answerback.mcp.backend import PATH
 from answerback.mcp.cancellation import CANCELLED, SESSION_HEADER, new_session_id
 from answerback.mcp.messages import InputLines
-from answerback.mcp.server import IDEMPOTENCY_KEY, KEYS, define_tools, new_mcp_server
+from answerback.mcp.server import IDEMPOTENCY_KEY, define_tools, find_key, new_mcp_server
 from answerback.mcp.tasks import Context
 from answerback.mcp.tool_results import FILES_META, error_result
 from answerback.mcp.tools import DEFAULT_WAIT, parse_asking_tools
@@ -311,9 +311,9 @@ class _Progress:
 
 
 def _with_key(ctx: Context) -> Context:
-    """Give a call of a tool a key, unless it has one, so that a repeated call finds its ask."""
+    """Give a call of a tool a key, unless it has one that can be used, so that a repeated call finds its ask."""
     meta = {**((ctx.params or {}).get("_meta") or {})}
-    if ctx.method != "tools/call" or any(meta.get(each) for each in KEYS):
+    if ctx.method != "tools/call" or find_key(meta) is not None:
         return ctx
     meta[IDEMPOTENCY_KEY] = secrets.token_hex(16)
     return replace(ctx, params={**(ctx.params or {}), "_meta": meta})

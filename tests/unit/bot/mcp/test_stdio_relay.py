@@ -127,6 +127,24 @@ async def test_a_repeated_call_has_the_same_key_and_waits_for_what_is_left(key: 
 
 
 @pytest.mark.rule("MCP-8")
+@pytest.mark.parametrize("key", [7, "", "k" * 201])
+async def test_a_key_that_the_service_would_not_take_is_replaced(key: object) -> None:
+    got: list[object] = []
+
+    async def answer(request: web.Request, message: Json) -> web.StreamResponse:
+        got.append(message["params"]["_meta"][IDEMPOTENCY_KEY])
+        if len(got) == 1:
+            return web.Response(status=503)
+        return web.Response(body=event(result_for(message)), content_type=STREAM)
+
+    async with listening(answer) as url, relayed(url, patience=WAIT) as mcp:
+        meta: Any = {IDEMPOTENCY_KEY: key}
+        assert text(await mcp.call_tool("get_answer", {"ask_id": "a"}, meta=meta)) == "ok"
+    first, second = got
+    assert first == second != key
+
+
+@pytest.mark.rule("MCP-8")
 async def test_a_service_that_goes_during_a_long_wait_has_the_whole_patience_to_return() -> None:
     patience = 0.5
     tries = 0
