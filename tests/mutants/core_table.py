@@ -215,7 +215,7 @@ CORE = (
         Mutant(f"bot/answerback/dialects/{file}", line, mutant, _GRANTS_OF_HOSTS)
         for file, line, mutant in (
             ("approval.py", "option.description, *sent]", "option.description]"),
-            ("approvals/unseen_fields.py", "and (*path, key) not in compared", ""),
+            ("approvals/unseen_fields.py", "and (*path, key) not in skipped", ""),
         )
     ),
     Mutant(f"{_CORE}/grants.py", "if has_rewritten_numbers([", "if not ([", _GRANTS),

@@ -27,6 +27,7 @@ from answerback.dialects.approvals.approval_request import (
     read_tool_name,
 )
 from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
+from answerback.dialects.approvals.unseen_fields import HostFields
 from answerback.dialects.call_reader import ArgumentNode
 
 _ALWAYS: Final = "always:"
@@ -228,3 +229,4 @@ VARIANTS: Final[Mapping[str, Variant]] = {
         _read_claude, _claude_decision, _claude_no_decision, _with_notes, _claude_edited
     ),
 }
+HOST_FIELDS: Final = HostFields(("prompt_id",), ("permission_suggestions",))

@@ -32,6 +32,7 @@ from answerback.dialects.approvals.approval_request import (
     together,
 )
 from answerback.dialects.approvals.arguments_markdown import to_json_text
+from answerback.dialects.approvals.unseen_fields import HostFields
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import Shape
 
@@ -345,3 +346,7 @@ VARIANTS: Final[Mapping[str, Variant]] = {
 }
 SHAPES: Final = {_ELICITATION: Shape(at=("_meta", "codex_approval_kind"), says="mcp_tool_call")}
 """The shapes of these calls, where the name alone does not tell them."""
+HOST_FIELDS: Final = HostFields(
+    ("threadId", "turnId", "itemId", "startedAtMs"),
+    ("availableDecisions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments"),
+)

@@ -15,6 +15,7 @@ from answerback.dialects.approvals.approval_request import (
     others,
     read_tool_name,
 )
+from answerback.dialects.approvals.unseen_fields import HostFields
 from answerback.dialects.call_reader import ArgumentNode
 
 _COPILOT_EVENT_FIELDS: Final = (
@@ -45,3 +46,4 @@ def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 VARIANTS: Final[Mapping[str, Variant]] = {
     "permissionRequest": one_field(_read_copilot, "behavior", "deny", reason="message"),
 }
+HOST_FIELDS: Final = HostFields((), ("permissionSuggestions",))

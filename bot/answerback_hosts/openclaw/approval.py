@@ -17,6 +17,7 @@ from answerback.dialects.approvals.approval_request import (
     others,
     read_tool_name,
 )
+from answerback.dialects.approvals.unseen_fields import HostFields
 from answerback.dialects.call_reader import ArgumentNode
 
 _ONCE: Final = "allow-once"
@@ -67,3 +68,7 @@ VARIANTS: Final[Mapping[str, Variant]] = {
     "exec.approval.requested": one_field(_read_command, "decision", _DENY),
     "plugin.approval.requested": one_field(_read_plugin, "decision", _DENY),
 }
+HOST_FIELDS: Final = HostFields(
+    ("sessionKey", "runId"),
+    ("allowedDecisions", "unavailableDecisions", "commandAnalysis", "commandSpans"),
+)

@@ -16,6 +16,7 @@ from answerback.dialects.approvals.approval_request import (
     others,
     read_tool_name,
 )
+from answerback.dialects.approvals.unseen_fields import HostFields
 from answerback.dialects.call_reader import ArgumentNode
 
 
@@ -62,3 +63,4 @@ VARIANTS: Final[Mapping[str, Variant]] = {
     "permission.asked": one_field(_read, "reply", "reject", reason="message"),
     "permission.v2.asked": one_field(_read_v2, "reply", "reject", reason="message"),
 }
+HOST_FIELDS: Final = HostFields(("callID", "messageID", "sessionID"), ("always",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
@@ -14,41 +14,46 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _ANOTHER_EACH_TIME: Final = frozenset(
     {
-        *("id", "approvalId", "callID", "callId", "call_id", "itemId", "messageID", "prompt_id", "runId"),
-        *("sessionID", "sessionId", "sessionKey", "session_id", "terminalId", "threadId", "toolCallId"),
-        *("tool_call_id", "tool_use_id", "turnId", "turn_id", "agent_id", "transcript_path"),
-        *("timestamp", "startedAtMs", "traceparent", "tracestate"),
+        *("id", "approvalId", "callId", "call_id", "toolCallId", "tool_call_id", "tool_use_id"),
+        *("sessionId", "session_id", "terminalId", "turn_id", "agent_id", "transcript_path"),
+        *("timestamp", "traceparent", "tracestate"),
         *("signature", "thoughtSignature", "thought_signature"),
     }
 )  # fmt: skip
-"""Ids, times and signatures."""
+"""Ids, times and signatures of any host."""
 _OFFERED: Final = frozenset(
-    {
-        *("always", "allowedDecisions", "allowed_decisions", "args_schema", "availableDecisions"),
-        *("inputSchema", "options"),
-        *("permissionSuggestions", "permission_suggestions", "proposedExecpolicyAmendment"),
-        *("proposedNetworkPolicyAmendments", "review_configs", "unavailableDecisions"),
-        *("commandAnalysis", "commandSpans"),
-    }
-)  # fmt: skip
-"""Fields of a request with what the host offers besides, or tells of the command."""
+    {"allowed_decisions", "args_schema", "inputSchema", "options", "review_configs"}
+)
+"""Fields of a request with what a host offers besides, or tells of the tool."""
 
 
-def unseen_fields(call: Json, one: ApprovalRequest) -> JsonValue:
+class HostFields(NamedTuple):
+    """The fields of one host's requests that need not be the same for a grant: its object `HOST_FIELDS`."""
+
+    another_each_time: tuple[str, ...] = ()
+    """Ids and times, wherever they stand in a request."""
+    offered: tuple[str, ...] = ()
+    """What the host offers besides, or tells of the command."""
+
+
+def unseen_fields(call: Json, one: ApprovalRequest, host: HostFields) -> JsonValue:
     """Return what a host sent besides what is compared on its own, without what is another one each time."""
-    compared = {part.path for part in one.compared}
-    return _unseen({key: value for key, value in call.items() if key not in _OFFERED}, (), compared)
+    skipped = {part.path for part in one.compared}
+    skipped |= {(key,) for key in (*_OFFERED, *host.offered)}
+    return _unseen(call, (), skipped, _ANOTHER_EACH_TIME | {*host.another_each_time})
 
 
-def _unseen(value: JsonValue, path: Path, compared: Collection[Path]) -> JsonValue:
+def _unseen(
+    value: JsonValue, path: Path, skipped: Collection[Path], names: Collection[str]
+) -> JsonValue:
     if isinstance(value, list):
-        return [_unseen(item, (*path, i), compared) for i, item in enumerate(value)]
+        return [_unseen(item, (*path, i), skipped, names) for i, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     return {
-        key: _unseen(each, (*path, key), compared)
+        key: _unseen(each, (*path, key), skipped, names)
         for key, each in value.items()
-        if key not in _ANOTHER_EACH_TIME and each is not None and (*path, key) not in compared
+        if key not in names and each is not None and (*path, key) not in skipped
     }
 
 

@@ -35,8 +35,14 @@ IDS = {
 
 async def run(folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
     """Run the command as a person does, and return what it prints."""
+    main = ("-m", "answerback_agents.cli.main")
+    return await run_python(folder, *main, *arguments, given=given, **environment)
+
+
+async def run_python(folder: Path, *arguments: str, given: str = "", **environment: str) -> str:
+    """Run Python where it knows the host, and return what it prints."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "answerback_agents.cli.main", *arguments),
+        *(sys.executable, *arguments),
         cwd=folder,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": PATH, "HOME": str(folder), **environment},
         stdin=asyncio.subprocess.PIPE,
@@ -78,6 +84,21 @@ async def test_its_permission_prompt_is_decided_by_people(
     assert json.loads(printed) == answer
     assert ask.json["headline"] == "Run make"
     assert ask.json["origin"]["label"] == "Imagined"  # type: ignore[call-overload, index]  # JSON
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_same"),
+    [({"run": 2}, True), ({"offers": ["again"]}, True), ({"sudo": True}, False)],
+)
+async def test_a_grant_compares_neither_its_ids_nor_its_offers(
+    tmp_path: Path, sent: dict[str, object], is_same: bool
+) -> None:
+    call = {"tool": "Bash", "input": {"command": "make"}, "run": 1, "offers": []}
+    read = "from answerback.dialects.approval import read_tool_call as read; import sys, json"
+    prints = "print(*{repr(read('imagined/permission', each)) for each in json.load(sys.stdin)})"
+    given = json.dumps([call, {**call, **sent}])
+    printed = await run_python(tmp_path, "-c", f"{read}; {prints}", given=given)
+    assert printed.count("ToolCall(") == (1 if is_same else 2)
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from answerback.dialects.approvals.approval_request import (
     others,
     read_tool_name,
 )
+from answerback.dialects.approvals.unseen_fields import HostFields
 from answerback.dialects.call_reader import ArgumentNode
 
 
@@ -21,7 +22,7 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "tool")),
         arguments=call.at("input").value,
         compared=(call.at("input"),),
-        notes=others(call, "tool", "input"),
+        notes=others(call, "tool", "input", "run", "offers"),
         options=options(allow="Allow once", deny="Deny"),
     )
 
@@ -29,3 +30,4 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 VARIANTS: Final[Mapping[str, Variant]] = {
     "imagined/permission": one_field(_read, "behavior", "deny", reason="message")
 }
+HOST_FIELDS: Final = HostFields(("run",), ("offers",))
