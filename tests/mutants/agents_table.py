@@ -99,8 +99,8 @@ AGENTS = (
             ),
             (
                 "stdio_relay",
-                'ctx.method != "tools/call" or meta.get(IDEMPOTENCY_KEY) or',
-                'ctx.method != "tools/call" or',
+                'ctx.method != "tools/call" or find_key(meta) is not None',
+                'ctx.method != "tools/call" or meta.get(IDEMPOTENCY_KEY)',
                 _RELAY,
             ),
             ("stdio_relay", "progress.note_end()", "pass", _RELAY),

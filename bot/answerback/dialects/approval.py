@@ -20,7 +20,7 @@ from answerback.dialects import results
 from answerback.dialects.approvals import acp, frameworks, mcp_proxy, openai
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.approvals.decision_result import render_decided
-from answerback.dialects.approvals.unseen_fields import HostFields, sent_options, unseen_fields
+from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback_base.hosts import load_parts
@@ -46,13 +46,6 @@ _SHAPES: Final[dict[str, Shape]] = {
     for name, shape in part.SHAPES.items()
 }
 """The shapes of approvals that their names alone do not tell from other calls."""
-_FIELDS: Final[dict[str, HostFields]] = {
-    name: part.HOST_FIELDS
-    for part in _HOSTS.values()
-    if hasattr(part, "HOST_FIELDS")
-    for name in part.VARIANTS
-}
-_NO_FIELDS: Final = HostFields()
 
 
 def parse(call: ArgumentNode) -> Form | None:
@@ -97,7 +90,7 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
     sent = sent_options(arguments, option)
     others: dict[str, JsonValue] = {
         "option": [option.value, option.label, option.description, *sent],
-        "unseen": unseen_fields(arguments, one, _FIELDS.get(name, _NO_FIELDS)),
+        "unseen": unseen_fields(name, arguments, one),
     }
     if kind is not ToolKind.EDIT:  # the text about an edit differs each time
         others["said"] = [one.title, *one.said, *one.texts]

@@ -72,8 +72,10 @@ async def _remind(
     except (PlatformError, TimeoutError) as error:
         reason = str(error) or "it timed out"
         logger.warning("A reminder will be retried: %s", reason, extra=extra)
+        failed_at = service.clock.monotonic()
         await _close_if_late(service, ask.id, due_count)  # it may have been posted
-        return float(getattr(error, "retry_after", RETRY_DELAY))
+        passed = service.clock.monotonic() - failed_at
+        return float(getattr(error, "retry_after", RETRY_DELAY)) - passed
 
     def reminded(latest: Ask, at: float) -> Change | None:
         body: dict[str, JsonValue] = {"reminded": due_count}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
 from answerback.core.form import Option
 from answerback.dialects.approvals.approval_request import ApprovalRequest, Json
+from answerback_base.hosts import load_parts
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -33,11 +35,23 @@ class HostFields(NamedTuple):
     another_each_time: tuple[str, ...] = ()
     """Ids and times, wherever they stand in a request."""
     offered: tuple[str, ...] = ()
-    """What the host offers besides, or tells of the command."""
+    """The host's other offers, and what it tells of the command."""
 
 
-def unseen_fields(call: Json, one: ApprovalRequest, host: HostFields) -> JsonValue:
-    """Return what a host sent besides what is compared on its own, without what is another one each time."""
+@cache
+def _fields_by_request() -> Mapping[str, HostFields]:
+    parts = load_parts("approval").values()
+    declared = ((part, getattr(part, "HOST_FIELDS", HostFields())) for part in parts)
+    return {name: fields for part, fields in declared for name in part.VARIANTS}
+
+
+def unseen_fields(name: str, call: Json, one: ApprovalRequest) -> JsonValue:
+    """Return what a host sent besides what is compared on its own, without what is another one each time.
+
+    Args:
+        name: the request's.
+    """
+    host = _fields_by_request().get(name, HostFields())
     skipped = {part.path for part in one.compared}
     skipped |= {(key,) for key in (*_OFFERED, *host.offered)}
     return _unseen(call, (), skipped, _ANOTHER_EACH_TIME | {*host.another_each_time})

@@ -31,7 +31,7 @@ from tests.unit.bot.hook_support import CLAUDE_PERMISSION
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
     """A service with short leases."""
     short = LeasePolicy(seconds=2.0, renewal=0.2, notes_departure=False)
-    monkeypatch.setattr(agent_presence, "CALLER", short)
+    monkeypatch.setitem(agent_presence.POLICIES, True, short)
     monkeypatch.setattr(approval_leases, "CALLER", short)
     async with served(tmp_path) as made:
         yield made
@@ -39,13 +39,14 @@ async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
 
 async def renewed(service: Served, ask: Ask) -> None:
     """Wait until the lease would have run out without being renewed."""
+    run_out = 2 * agent_presence.POLICIES[True].seconds
     with service.running.service.follow(ask.id) as following:
         async with asyncio.timeout(WAIT):
             while True:
                 found = await service.running.service.get(ask.id)
                 assert found is not None
                 assert found.open
-                if (found.attendance.wait_seconds or 0.0) > 2 * agent_presence.CALLER.seconds:
+                if (found.attendance.wait_seconds or 0.0) > run_out:
                     return
                 await following.next_commit()
 
