@@ -200,6 +200,7 @@ class OutagesContract:
         await ada.answer(GO, True)
         await wait_for_steps(stage, ask, ada, after=1)
 
+    @requires_capability(Capability.LATE_EDITS)  # a chat of lines edits nothing
     @requires_capability(Capability.REMINDERS)
     @pytest.mark.rule("API-18", "SURFACE-13")
     @pytest.mark.parametrize("are_closed", [False, True])

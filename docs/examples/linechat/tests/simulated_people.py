@@ -213,9 +213,12 @@ class NotifiedLinePerson(SimulatedLinePerson):
         return notes()
 
     async def count_reminders(self, count: int) -> int:
-        def numbers() -> set[int]:
-            about_ask = [each for each in self.received if each.get("ask") == self._seen["ask"]]
-            return {each["reminder"] for each in about_ask if "reminder" in each}
+        await self.wait_until(lambda: len(self._reminders()) >= count)
+        return len(self._reminders())
 
-        await self.wait_until(lambda: len(numbers()) >= count)
-        return len(numbers())
+    def read_reminders(self) -> str:
+        return "\n".join(self._reminders().values())
+
+    def _reminders(self) -> dict[int, str]:
+        about_ask = [each for each in self.received if each.get("ask") == self._seen["ask"]]
+        return {each["reminder"]: each["text"] for each in about_ask if "reminder" in each}
