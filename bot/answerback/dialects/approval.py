@@ -17,10 +17,9 @@ from answerback.core.form import Form, OptionKind
 from answerback.core.grants import ToolCall
 from answerback.core.headline import ToolKind
 from answerback.dialects import results
-from answerback.dialects.approvals import acp, frameworks, mcp_proxy, openai
+from answerback.dialects.approvals import acp, frameworks, mcp_proxy, openai, unseen_fields
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.approvals.decision_result import render_decided
-from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback_base.hosts import load_parts
@@ -46,6 +45,7 @@ _SHAPES: Final[dict[str, Shape]] = {
     for name, shape in part.SHAPES.items()
 }
 """The shapes of approvals that their names alone do not tell from other calls."""
+_FIELDS: Final = unseen_fields.fields_by_request(_HOSTS.values())
 
 
 def parse(call: ArgumentNode) -> Form | None:
@@ -87,10 +87,10 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
     [option] = once
     kind = ToolKind.MCP if one.server else headline.kind_of(one.tool, one.acp_kind)
     # What an option does besides allowing stands only in its text, or in fields that are not known.
-    sent = sent_options(arguments, option)
+    sent = unseen_fields.sent_options(arguments, option)
     others: dict[str, JsonValue] = {
         "option": [option.value, option.label, option.description, *sent],
-        "unseen": unseen_fields(name, arguments, one),
+        "unseen": unseen_fields.read_unseen(arguments, one, _FIELDS.get(name)),
     }
     if kind is not ToolKind.EDIT:  # the text about an edit differs each time
         others["said"] = [one.title, *one.said, *one.texts]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping
+from types import ModuleType
 from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
 from answerback.core.form import Option
 from answerback.dialects.approvals.approval_request import ApprovalRequest, Json
-from answerback_base.hosts import load_parts
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -38,20 +37,15 @@ class HostFields(NamedTuple):
     """The host's other offers, and what it tells of the command."""
 
 
-@cache
-def _fields_by_request() -> Mapping[str, HostFields]:
-    parts = load_parts("approval").values()
-    declared = ((part, getattr(part, "HOST_FIELDS", HostFields())) for part in parts)
-    return {name: fields for part, fields in declared for name in part.VARIANTS}
+def fields_by_request(parts: Iterable[ModuleType]) -> Mapping[str, HostFields]:
+    """Return what the hosts' parts declare, by the names of their requests."""
+    declaring = (part for part in parts if hasattr(part, "HOST_FIELDS"))
+    return {name: part.HOST_FIELDS for part in declaring for name in part.VARIANTS}
 
 
-def unseen_fields(name: str, call: Json, one: ApprovalRequest) -> JsonValue:
-    """Return what a host sent besides what is compared on its own, without what is another one each time.
-
-    Args:
-        name: the request's.
-    """
-    host = _fields_by_request().get(name, HostFields())
+def read_unseen(call: Json, one: ApprovalRequest, host: HostFields | None) -> JsonValue:
+    """Return what a host sent besides what is compared on its own, without what is another one each time."""
+    host = host or HostFields()
     skipped = {part.path for part in one.compared}
     skipped |= {(key,) for key in (*_OFFERED, *host.offered)}
     return _unseen(call, (), skipped, _ANOTHER_EACH_TIME | {*host.another_each_time})
