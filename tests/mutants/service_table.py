@@ -219,11 +219,6 @@ SERVICE = (
         Mutant(f"{_SERVICE}/decisions.py", line, mutant, (f"{_UNIT}/{test}",))
         for line, mutant, test in (
             (
-                "may_act.refused_to_confirm(now.actor, now.ask, now.people, now.at) or change",
-                "change",
-                "api/test_confirmations.py",
-            ),
-            (
                 "may_act.is_too_new(refused, now.actor, now.ask, now.people, now.at):",
                 "False:",
                 "teams/test_account_links.py",
@@ -245,6 +240,12 @@ SERVICE = (
         "if action.remember and not offers_to_remember(ask):",
         "if action.remember and False:",
         _ACTING,
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "may_act.refused_to_confirm(actor, ask, people, at) or change",
+        "change",
+        (f"{_UNIT}/api/test_confirmations.py",),
     ),
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",

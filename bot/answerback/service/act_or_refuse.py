@@ -218,6 +218,22 @@ def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
     return named and actor.ids is None
 
 
+def _decide_by_row(
+    action: ResolvedAction, row: Row, now: Situation
+) -> Change | Rejected | NeedsGroups | NeedsPerson | None:
+    """Decide about an action of a person who may take it; None: it is possible, and nothing is stored."""
+    ask, actor, people, at = now.ask, now.actor, now.people, now.at
+    if row.decide is not None:
+        change = row.decide(action, now)
+    else:
+        change = asks.apply_action(ask, action, at=at, by=actor.person, people=people)  # type: ignore[arg-type] # see `Row`
+    if isinstance(change, Refused):
+        return decisions.rejected(change, now)
+    if row.who is Who.CONFIRMERS:
+        return may_act.refused_to_confirm(actor, ask, people, at) or change
+    return change
+
+
 def _check_and_decide(
     check: _Check, decide: Callable[[Ask | None], _Decided], ask: Ask | None
 ) -> _Decided:
@@ -392,20 +408,14 @@ class AskActions:
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action, row = resolved, TABLE[type(resolved)]
-        people, by = self._commits.people, actor.person
         surface = self._commits.surfaces.get(ask.placement.destination.surface)
-        situation = Situation(ask, actor, recipient, now, people, surface)
-        if row.decide is not None:
-            change = row.decide(action, situation)
-        else:
-            change = asks.apply_action(ask, action, at=now, by=by, people=people)  # type: ignore[arg-type] # see `Row`
-        if isinstance(change, Refused):
-            return Decision(None, decisions.rejected(change, situation))
+        situation = Situation(ask, actor, recipient, now, self._commits.people, surface)
+        change = _decide_by_row(action, row, situation)
         if change is None:
             return Decision(None, Acted(ask))
         if not isinstance(change, Change):
             return Decision(None, change)
-        write = self._write(ask, action, row, change, by, now)
+        write = self._write(ask, action, row, change, actor.person, now)
         return Decision(write, write)
 
     def _write(

@@ -122,10 +122,7 @@ def _confirm(action: Confirm, now: Situation) -> Outcome:
     ask, by = now.ask, now.actor.person
     if stands_in_for_any(ask, by, ask.walk.answerers, now.people):
         return Refused((refusals.STANDS_IN.problem(),))
-    change = asks.apply_action(now.ask, action, at=now.at, by=now.actor.person, people=now.people)
-    if isinstance(change, Refused):
-        return change
-    return may_act.refused_to_confirm(now.actor, now.ask, now.people, now.at) or change
+    return asks.apply_action(now.ask, action, at=now.at, by=by, people=now.people)
 
 
 def _ask_back(action: AskBack, now: Situation) -> Outcome:
