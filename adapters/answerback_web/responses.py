@@ -153,19 +153,24 @@ def with_compiled_templates(route: web.RouteDef, packages: tuple[str, ...]) -> w
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if packages not in _COMPILED:
-            await asyncio.to_thread(_compile, packages)
+            await asyncio.to_thread(compile_templates, packages)
+            _COMPILED.add(packages)
         return await route.handler(request)
 
     return web.RouteDef(route.method, route.path, handle, route.kwargs)
 
 
-def _compile(packages: tuple[str, ...]) -> None:
+def compile_templates(packages: tuple[str, ...]) -> None:
+    """Compile the templates of pages; jinja keeps them.
+
+    Args:
+        packages: as in `with_compiled_templates`.
+    """
     folders = {package: resources.files(package) / "templates" for package in packages}
     added = [f"{package}/{each.name}" for package, at in folders.items() for each in at.iterdir()]
     for name in (*_TEMPLATES, *added):
         _environment().get_template(name)
     question_context.css_classes()
-    _COMPILED.add(packages)
 
 
 def render_template(name: str, **context: object) -> str:

@@ -28,7 +28,7 @@ _SENT: Final = (0.1, 0.4, 0.9)
 """The shares of the texts of people that do."""
 _PLACE: Final = b"Comment\0taken at 52.5 N 13.4 E"
 """The comment that a camera writes into a picture, which only its owner may read."""
-_PAUSE: Final = 60.0
+_PAUSE: Final = 150.0
 """Seconds between two looks at files that may not be read, on average."""
 _RECENT: Final = 3
 _KEPT: Final = "10000"

@@ -17,6 +17,8 @@ from tests.simulation.service import API_URL, SimulatedService
 
 _PAUSES: Final = (10.0, 60.0, 300.0)
 """Seconds between two uses of the front end, on average."""
+_IDLE_PAUSE: Final = 90.0
+"""The least seconds until the next use after one that found nothing open, on average."""
 _TRIES: Final = 4
 """The times that it sends an action with an idempotency key, if it does not learn what became of it."""
 _ERASED: Final = 0.15
@@ -56,6 +58,8 @@ class FrontEnd:
         self._service = service
         self._camera = camera
         self._keys = 0
+        self._is_idle = False
+        """True if it found nothing open when it looked last."""
 
     async def live(self) -> None:
         pause = self._rng.choice(_PAUSES)
@@ -63,7 +67,8 @@ class FrontEnd:
             token = self._service.front_token
             async with AsyncClient(API_URL, token) as client:
                 while token == self._service.front_token or self._rng.random() < _OLD_TOKEN:
-                    await asyncio.sleep(self._rng.expovariate(1 / pause))
+                    mean = max(pause, _IDLE_PAUSE) if self._is_idle else pause
+                    await asyncio.sleep(self._rng.expovariate(1 / mean))
                     if not self._is_away():
                         await self._try_to_use(client, token)
 
@@ -89,6 +94,7 @@ class FrontEnd:
             await self._revoke(client)
         else:
             asks = [ask.json for ask in await client.open_asks()]
+            self._is_idle = not asks
             approvals = [ask for ask in asks if _options(ask)]
             if what < 0.35 and len(approvals) > 1:
                 await self._decide_several(client, self._some(approvals))

@@ -33,6 +33,8 @@ HOURS: Final = 0.25
 """Hours for which a session lasts."""
 _PAUSES: Final = (40.0, 120.0, 600.0)
 """Seconds between two uses of the page, on average."""
+_IDLE_PAUSE: Final = 240.0
+"""The least seconds until the next use after one that found nothing to decide, on average."""
 _FAILURES: Final = ("refuse", "hang", "lose")
 _HANGS: Final = (30.0, 60.0)
 _PATIENCE: Final = 30.0
@@ -180,13 +182,16 @@ class Tab:
         self._old: list[tuple[Session, Document | None, str]] = []
         """The sessions that it had before, each with a page that it still shows, and the page's address."""
         self._page: tuple[Document | None, str] = (None, "")
+        self._is_idle = False
+        """True if it found nothing to decide when it looked last."""
 
     async def live(self) -> None:
         pause = self._rng.choice(_PAUSES)
         async with aiohttp.ClientSession(PUBLIC_URL, cookie_jar=aiohttp.DummyCookieJar()) as http:
             self._http, self._reader = http, Reader(http, PUBLIC_URL, dict(_OWN))
             while True:
-                await asyncio.sleep(self._rng.expovariate(1 / pause))
+                mean = max(pause, _IDLE_PAUSE) if self._is_idle else pause
+                await asyncio.sleep(self._rng.expovariate(1 / mean))
                 with contextlib.suppress(aiohttp.ClientError, OSError, TimeoutError):
                     async with asyncio.timeout(_PATIENCE):
                         await self._use()
@@ -294,7 +299,8 @@ class Tab:
             self._leave(session)
             return
         waiting = sorted({found[1] for each in inbox.links if (found := _OPENED.search(each))})
-        if not waiting:
+        self._is_idle = not waiting
+        if self._is_idle:
             return
         ask_id = self._rng.choice(waiting)
         shown = await self._inbox(session, f"?open={ask_id}")
