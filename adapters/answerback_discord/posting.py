@@ -59,6 +59,10 @@ _QUESTION_BUDGET: Final = 300
 """Units of the question in a reminder."""
 _SHOWS: Final = "shows"
 """The key, in the reference of a message that still lacks its thread, of the ask's state that the message shows."""
+_EARLIER: Final = "earlier"
+"""The key, in a reference, of those of the messages that were deleted; reminders stay in their threads."""
+_MAX_EARLIER: Final = 5
+"""Maximum number of deleted messages whose threads are searched for reminders."""
 _REPEATED: Final = "repeated"
 """The key, in the reference of a post in a forum, of whether an earlier attempt has an unknown result."""
 
@@ -98,6 +102,9 @@ class Posting(JsonMessages):
 
     def mark_pending(self, ref: Json, *, again: bool) -> Json:
         return ref | {_REPEATED: True} if again and ref["kind"] == ChannelKind.FORUM else ref
+
+    def clear_pending(self, ref: Json) -> Json:
+        return ref if _EARLIER in ref else {}
 
     # --- the message -----------------------------------------------------------------------------
 
@@ -197,6 +204,11 @@ class Posting(JsonMessages):
             self.pending_edits.record_edit(ask)
         return _since(sent) | ref
 
+    async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
+        gone: Json = {key: value for key, value in ref.items() if key != _EARLIER}
+        earlier: list[JsonValue] = [*objects_of(ref.get(_EARLIER)), gone]
+        return await super().replacement_ref(ask, ref) | {_EARLIER: earlier[-_MAX_EARLIER:]}
+
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
         """Create the message's thread, if it is in a channel and has none yet."""
         if ref.get("kind") != ChannelKind.CHANNEL or "thread" in ref or not ask.open:
@@ -213,7 +225,7 @@ class Posting(JsonMessages):
             raise
         except PlatformError as error:
             if has_code(error, ErrorCode.UNKNOWN_MESSAGE):
-                again = await self.post_recoverably(ask, await self.choose_place(ask), save)
+                again = await self.post_recoverably(ask, await self.replacement_ref(ask, ref), save)
                 return await self.complete(ask, again, save)
             if not has_code(error, ErrorCode.THREAD_EXISTS):
                 log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
@@ -260,23 +272,34 @@ class Posting(JsonMessages):
         )
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
-        """Yield the bot's messages in the thread that end with the URL of the ask's message."""
-        ours = await self._in_thread(ref, lambda where: self._list_ours(where, str(ref["id"])))
-        url = private_notes.message_url(ref)
-        reminders = [each for each in ours if str(each.get("content")).endswith(url)]
-        for number, reminder in enumerate(reminders):
-            yield str(reminder["id"]), number
+        """Yield the bot's messages in the threads that end with the URL of one of the ask's messages."""
+        earlier = objects_of(ref.get(_EARLIER))
+        urls = tuple(private_notes.message_url(each) for each in (*earlier, ref))
+        found = [each for gone in earlier for each in await self._ours_below(gone, is_gone=True)]
+        found += await self._ours_below(ref)
+        reminders = (each for each in found if str(each.get("content")).endswith(urls))
+        for number, each in enumerate(reminders):
+            yield f"{each['channel_id']}/messages/{each['id']}", number
+
+    async def _ours_below(self, ref: Json, *, is_gone: bool = False) -> list[Json]:
+        """Return the bot's messages in a message's thread.
+
+        Args:
+            is_gone: whether the message was deleted: the place of its thread may be gone, too.
+        """
+        try:
+            return await self._in_thread(ref, lambda where: self._list_ours(where, str(ref["id"])))
+        except DestinationGoneError:
+            if is_gone:
+                return []
+            raise
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         ending = wording.ending_with_person(view_of(ask), self.labels, people_text.MARKS)
         content = f"{ending} {private_notes.message_url(ref)}"
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
-        await self._in_thread(
-            ref,
-            lambda where: self._in_open_thread(
-                where, "PATCH", f"/channels/{where}/messages/{reminder}", body
-            ),
-        )
+        channel, _, _ = reminder.partition("/")
+        await self._in_open_thread(channel, "PATCH", f"/channels/{reminder}", body)
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
         body = private_notes.moved_message(to, self.labels)

@@ -77,6 +77,7 @@ TABLE: Final = error_table(
     }
 )  # fmt: skip
 """Any code that is not listed here is final."""
+THREAD_NOT_FOUND: Final = "thread_not_found"
 MESSAGE_DELETED: Final = "message_not_found"
 BLOCK_MISMATCH: Final = "block_mismatch"
 """Rich text cannot be replaced by blocks without rich text: https://docs.slack.dev/reference/methods/chat.update"""

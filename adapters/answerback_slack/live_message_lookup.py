@@ -9,6 +9,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import DestinationGoneError, PlatformError
 from answerback_chat.control_codec import object_of
 from answerback_chat.missed_changes import Messages
+from answerback_slack import errors
 from answerback_slack.api_client import SlackApi
 from answerback_slack.channel_history import Conversation, read_page
 from answerback_slack.posting import MessageRef
@@ -52,7 +53,7 @@ class SlackMessages(Messages[Conversation]):
         try:
             listed, following = await read_page(self._calls, place, **span)
         except PlatformError as error:
-            if error.code == "thread_not_found":
+            if error.code == errors.THREAD_NOT_FOUND:
                 return dict.fromkeys(messages, False)
             if error.code in _MAY_NOT_READ:
                 return dict.fromkeys(messages, True)

@@ -56,6 +56,8 @@ _SKEW_SECONDS: Final = 300
 which it may be later than its caller gave up."""
 
 
+_MAX_EARLIER: Final = 5
+"""Maximum number of replaced messages whose threads are searched for reminders."""
 _PROCESSING: Final = (0.3, 1.0, 2.0)
 """Seconds between tries to show pictures: https://github.com/slackapi/python-slack-sdk/issues/1797"""
 
@@ -80,6 +82,8 @@ class MessageRef:
     """The permalink; stored with the ask's thread."""
     files: tuple[tuple[str, str], ...] = ()
     """The uploaded pictures: the ids of the files, and those in Slack."""
+    earlier: tuple[str, ...] = ()
+    """The ts of the messages that were replaced; reminders stay in their threads."""
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, JsonValue] | None) -> MessageRef | None:
@@ -87,7 +91,7 @@ class MessageRef:
         if stored is None or not isinstance(channel, str):
             return None
         ts, thread = stored.get("ts"), stored.get("thread")
-        files = stored.get("files")
+        files, earlier = stored.get("files"), stored.get("earlier")
         at, repeated, replaced_ts = stored.get("at"), stored.get("repeated"), stored.get("dead")
         return cls(
             channel,
@@ -99,6 +103,7 @@ class MessageRef:
             files=tuple((name, str(each)) for name, each in files.items())
             if isinstance(files, dict)
             else (),
+            earlier=tuple(map(str, earlier)) if isinstance(earlier, list) else (),
         )
 
     def to_stored(self) -> dict[str, JsonValue]:
@@ -111,6 +116,8 @@ class MessageRef:
             stored |= {"at": self.at, "dead": self.replaced_ts}
         if self.files:
             stored["files"] = dict(self.files)
+        if self.earlier:
+            stored["earlier"] = [*self.earlier]
         if self.repeated is not None:
             stored |= {"at": self.at, "repeated": self.repeated}
         return stored
@@ -310,7 +317,11 @@ class Posting(LiveMessages[MessageRef, Message]):
         return await self._update(ref, message.with_rich_text())
 
     async def replacement_ref(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        return replace(ref, ts=None, replaced_ts=ref.ts, since=None, at=None, repeated=None)
+        earlier = [*dict.fromkeys((*ref.earlier, ref.ts or ""))][-_MAX_EARLIER:]
+        return replace(
+            ref, ts=None, replaced_ts=ref.ts, since=None, at=None, repeated=None,
+            earlier=ref.earlier if ref.thread else tuple(earlier),
+        )  # fmt: skip
 
     async def remove_replaced(self, ask: Ask, ref: MessageRef) -> MessageRef:
         if ref.replaced_ts is None:
@@ -341,12 +352,18 @@ class Posting(LiveMessages[MessageRef, Message]):
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 
     async def reminders(self, ask: Ask, ref: MessageRef) -> AsyncIterator[tuple[str, int]]:
-        place = Conversation(ref.channel, ref.thread or ref.ts)
         since = f"{ask.created_at - _SKEW_SECONDS:.6f}"
-        async for message in messages_between(self.calls, place, since):
-            payload = event_payload(message, REMINDER_EVENT)
-            if payload.get("ask_id") == ask.id:
-                yield str(message.get("ts")), int(str(payload.get("number")))
+        for parent in dict.fromkeys((*ref.earlier, ref.thread or ref.ts)):
+            place = Conversation(ref.channel, parent)
+            try:
+                async for message in messages_between(self.calls, place, since):
+                    payload = event_payload(message, REMINDER_EVENT)
+                    if payload.get("ask_id") == ask.id:
+                        yield str(message.get("ts")), int(str(payload.get("number")))
+            except DestinationGoneError as error:
+                # A thread without replies is gone with its parent.
+                if parent not in ref.earlier or error.code != errors.THREAD_NOT_FOUND:
+                    raise
 
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
         url = await self._url(ask, ref)

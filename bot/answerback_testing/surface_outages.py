@@ -201,6 +201,35 @@ class OutagesContract:
         await wait_for_steps(stage, ask, ada, after=1)
 
     @requires_capability(Capability.LATE_EDITS)  # a chat of lines edits nothing
+    @requires_capability(Capability.DELETION)
+    @requires_capability(Capability.REMINDERS)
+    @pytest.mark.rule("PLACE-1", "SUBMIT-13", "SURFACE-13")
+    @pytest.mark.parametrize("had_one", [True, False])
+    async def test_the_reminders_of_a_deleted_message_are_neither_repeated_nor_left_open(
+        self, stage: Stage, ada: HasReminders, had_one: bool
+    ) -> None:
+        """``had_one``: whether a reminder was posted before the message was deleted."""
+        assert isinstance(ada, HasDeletion)
+        ask = await create_viewed_ask(stage, [GO], ada)
+        if had_one:
+            await stage.harness.remind(ask, 0)
+        await ada.delete_message()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        await ada.look_at(ask)
+        await stage.harness.remind(ask, 0)  # again, since it is not known that it was posted
+        assert await ada.count_reminders(1) == 1
+        await stage.harness.remind(ask, 1)
+        await stage.harness.remind(ask, 1)
+        assert await ada.count_reminders(2) == 2
+        await stage.harness.service.update(ask.id, _was_reminded_twice)
+        await ada.answer(GO, True)
+        await wait_for_steps(stage, ask, ada, after=1)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        read = ada.read_reminders().casefold()
+        assert read.count(ada.name.casefold()) == 2
+        assert LABELS.reminder.partition("{label}")[2].casefold() not in read
+
+    @requires_capability(Capability.LATE_EDITS)  # a chat of lines edits nothing
     @requires_capability(Capability.REMINDERS)
     @pytest.mark.rule("API-18", "SURFACE-13")
     @pytest.mark.parametrize("are_closed", [False, True])

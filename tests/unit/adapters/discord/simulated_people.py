@@ -56,6 +56,8 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         self._pings = len(discord.pings)
         self._asked_for: set[int] = set()
         """The private messages that the person opened themselves, which are not notes."""
+        self._deleted: list[int] = []
+        """The messages that the person has deleted."""
         self._ask: Ask
         self._copy: Message
 
@@ -212,8 +214,10 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
 
     def _reminders(self) -> list[Message]:
         ref = self._ask.placement.message or {}
-        thread = self._discord.world.channel(int(str(ref.get("thread") or ref["channel"])))
-        return [m for m in thread.messages.values() if m.author_id == self._discord.bot.id]
+        below = (int(str(ref.get("thread") or ref["channel"])), *self._deleted)
+        threads = [self._discord.world.channel(each) for each in dict.fromkeys(below)]
+        messages = [message for thread in threads for message in thread.messages.values()]
+        return [each for each in messages if each.author_id == self._discord.bot.id]
 
     # --- acting ---
 
@@ -461,6 +465,7 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
 
     async def delete_message(self) -> None:
         gone = self._live()
+        self._deleted.append(gone.id)  # a thread created from a message has the message's id
         self._discord.delete(gone)
         await self._person.until(
             lambda: any(m.id != gone.id for m in self._messages_with_controls())

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from answerback.core.ask import Ask, Change, Status
+from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig
 
 YES_NO = [{"id": "go", "text": "Apply it?", "answer_type": "boolean"}]
@@ -37,3 +38,37 @@ async def test_an_archived_thread_is_reopened_to_say_how_the_ask_ended(up: Rig) 
     assert (await up.shown(ask)).status is Status.WITHDRAWN
     [reminder] = thread.messages.values()
     assert "Withdrawn" in reminder.content
+
+
+@pytest.mark.rule("SUBMIT-13")
+async def test_reminders_are_found_although_the_new_message_was_refused_at_first(up: Rig) -> None:
+    ask = await up.shown(await up.submit(YES_NO))
+    await up.surface.remind(ask, 0)
+    up.discord.faults.rate_limit("POST /channels/*/messages", retry_after=0.01)
+    up.discord.delete(live_message(up, ask))
+    await up.ann.until(lambda: up.discord.faults.count("POST /channels/*/messages") == 4)
+    ask = await up.until_current(ask)
+    await up.surface.remind(ask, 0)
+    assert up.discord.faults.count("POST /channels/*/messages") == 4
+
+
+@pytest.mark.rule("PLACE-1")
+async def test_a_thread_that_is_gone_with_its_message_has_no_reminder(up: Rig) -> None:
+    forum = up.discord.add_forum(up.guild)
+    ask = await up.until_current(await up.submit(YES_NO, to=f"discord:{forum.id}"))
+    gone = live_message(up, ask)
+    up.discord.delete(gone)
+    await up.ann.until(lambda: len(posts_of(up, forum)) == 2)
+    ask = await up.until_current(ask)
+    up.discord.remove_channel(up.discord.world.channel(gone.channel_id))
+    await up.surface.remind(ask, 0)
+    assert "still waiting" in up.ann.latest(posts_of(up, forum)[-1]).text
+
+
+def live_message(up: Rig, ask: Ask) -> Message:
+    ref = ask.placement.message or {}
+    return up.discord.world.message(int(str(ref["channel"])), int(str(ref["id"])))
+
+
+def posts_of(up: Rig, forum: Channel) -> list[Channel]:
+    return [each for each in up.discord.world.channels.values() if each.parent_id == forum.id]

@@ -36,6 +36,8 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         self.user_id = person.id
         self.name = person.user.name
         self._ask_id = ""
+        self._deleted: list[str] = []
+        """The messages that the person has deleted."""
         self._copy: Snapshot
 
     # --- seeing ---
@@ -151,8 +153,9 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         return "\n".join(look(each).visible_text for each in self._reminders())
 
     def _reminders(self) -> list[Message]:
-        live, messages = self._live().ts, self._slack.messages(self._channel)
-        return [each for each in messages if each.thread_ts == live and each.bot]
+        live = {self._live().ts, *self._deleted}
+        messages = self._slack.messages(self._channel)
+        return [each for each in messages if each.thread_ts in live and each.bot]
 
     # --- acting ---
 
@@ -372,6 +375,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def delete_message(self) -> None:
         gone = self._live()
+        self._deleted.append(gone.ts)
         await self._person.delete(gone)
         await self._slack.until(lambda: any(m is not gone for m in self._standing()))
 
