@@ -42,6 +42,18 @@ _LONGEST_PAUSE: Final = 120.0
 """Discord resets the token of an app that identifies 1,000 times a day."""
 _FATAL_PAUSE: Final = 300.0
 _PART: Final = "gateway"
+_ATTEMPTS: Final = ("Attempting a reconnect", "Failed to connect for shard_id")
+"""The beginnings of what discord.py logs of each attempt to connect that failed."""
+
+
+def _log_as_information(record: logging.LogRecord) -> bool:
+    """Log discord.py's failed attempts without a traceback, and as no errors: outages are logged here."""
+    if not str(record.msg).startswith(_ATTEMPTS):
+        return True
+    error = record.exc_info[1] if record.exc_info else None
+    record.msg, record.args = f"{record.getMessage()}: {error!r}", ()
+    record.exc_info, record.levelno, record.levelname = None, logging.INFO, "INFO"
+    return logging.getLogger(record.name).isEnabledFor(logging.INFO)
 
 
 @dataclass(eq=False, repr=False)  # its token is in no log
@@ -189,7 +201,9 @@ class GatewayClient:
         return _FATAL_PAUSE
 
     async def _configure_library(self) -> None:
-        """Point discord.py at the API in use, which it keeps once for the whole process."""
+        """Point discord.py at the API in use, which it keeps once for the whole process, and calm its log."""
+        for name in ("discord.client", "discord.shard"):
+            logging.getLogger(name).addFilter(_log_as_information)
         Route.BASE = self.calls.url
         url = text_of(object_of(await self.calls.get("/gateway")).get("url"))
         if not url:

@@ -85,7 +85,8 @@ class Gateway:
     """All sessions.
 
     Tests may set `heartbeat_interval` (ms), `replay_extra` (how many events from before the acknowledged one a resume
-    repeats), `refuse_resume` (the next resume gets Invalid Session) and `closing` (a close code for every identify).
+    repeats), `refuse_resume` (the next resume gets Invalid Session), `unavailable` (how many attempts to connect get
+    a 503) and `closing` (a close code for every identify).
     """
 
     def __init__(self, discord: "Discord") -> None:
@@ -101,6 +102,7 @@ class Gateway:
         self.heartbeat_interval = 41_250
         self.replay_extra = 0
         self.refuse_resume = False
+        self.unavailable = 0
         self.closing: int | None = None
 
     def dispatch(self, event: str, data: Data, intent: int, guild_id: int | None) -> int:
@@ -153,6 +155,10 @@ class Gateway:
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Serve one websocket."""
+        if self.unavailable:
+            self.unavailable -= 1
+            self._discord.bell.ring()
+            raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse(max_msg_size=0)
         await socket.prepare(request)
         connection = Connection(socket, request.transport)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,20 @@ async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
     await wait_for_mark(up, message)
     stored = await up.shown(ask)
     assert [a.value for a in stored.walk.answers] == [True, "typed while it was away"]
+
+
+@pytest.mark.rule("DISCORD-10", "PLACE-3")
+async def test_an_attempt_to_connect_that_fails_is_not_logged_as_an_error(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    up.discord.gateway.unavailable = 1
+    await _abort(up.discord)
+    await up.ann.until(lambda: not up.discord.gateway.unavailable)
+    await up.discord.gateway.connected()
+    [attempt] = [each for each in caplog.records if "Attempting a reconnect" in each.getMessage()]
+    assert (attempt.levelname, attempt.exc_info) == ("INFO", None)
+    assert "Error" in attempt.getMessage()
 
 
 @pytest.mark.rule("DISCORD-10")
