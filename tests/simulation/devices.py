@@ -74,6 +74,11 @@ class Device:
     """True once the push service does not know it any more."""
     pushed: list[Pushed] = field(default_factory=list)
 
+    @property
+    def is_there(self) -> bool:
+        """True until it is gone or removed."""
+        return not self.is_gone and self.removed_at is None
+
     def shows_waiting(self) -> set[str]:
         """Return the asks of which it shows that they wait."""
         taken = [each for each in self.pushed if each.taken]
@@ -233,6 +238,11 @@ class Devices:
     def stop_faults(self) -> None:
         self._failing_until = 0.0
 
+    def has_come_to_rest(self) -> bool:
+        ended = {*self._evidence.ended} - self._evidence.erasures
+        there = [each for each in self._evidence.devices if each.is_there]
+        return not any(ended & each.shows_waiting() for each in there)
+
 
 def count_judged(evidence: Evidence) -> int:
     """Return the number of messages that arrived at push services."""
@@ -284,9 +294,8 @@ def _told(
     is_quiet = evidence.was_quiet(created_at - _SOON - late, last + _SOON + late)
     if is_quiet and not evidence.plans[key].due and len(waiting) > once:
         yield f"PUSH: {device.name} was told {len(waiting)} times that {key} waits"
-    is_there = not device.is_gone and device.removed_at is None
     has_ended = ended_at is not None and stored["erased_at"] is None
-    if is_there and has_ended and stored["id"] in device.shows_waiting():
+    if device.is_there and has_ended and stored["id"] in device.shows_waiting():
         yield f"PUSH: {device.name} shows in the end that {key} waits"
 
 
@@ -302,10 +311,10 @@ def _reached(
     person, subscribed_at = device.person, device.subscribed_at
     if person not in evidence.plans[key].responders or subscribed_at is None:
         return
-    if device.is_gone or device.removed_at is not None:
-        return
-    if any(evidence.who(a.person) == person for a in evidence.attempts if a.ask_id == stored["id"]):
-        return  # they know
+    if not device.is_there or any(
+        evidence.who(a.person) == person for a in evidence.attempts if a.ask_id == stored["id"]
+    ):
+        return  # it does not work any more, or they know
     begun = seconds_of(stored["created_at"])
     ended_at = _ended_at(evidence, stored)
     if begun < subscribed_at + evidence.tolerance or ended_at is None:

@@ -386,10 +386,17 @@ def _was_handed(evidence: Evidence, each: Attempt) -> bool:
 
 def _moves(record: list[Json]) -> list[float]:
     """When each revision of an ask came about, from the second one on: what has one time came about at once, but for a
-    withdrawal, which may come in the same millisecond as an answer."""
+    withdrawal and a deadline, which may come in the same millisecond as an answer."""
     lines = [line for line in record if line["type"] in _MOVES]
-    moves = {(seconds_of(line["at"]), '"withdrawn"' in json.dumps(line)) for line in lines}
+    moves = {(seconds_of(line["at"]), _cause(json.dumps(line))) for line in lines}
     return sorted(at for at, _ in moves)
+
+
+def _cause(line: str) -> str:
+    """Return who caused what a line of the record says: the agent, the deadline or people."""
+    if '"withdrawn"' in line:
+        return "agent"
+    return "people" if '"by": {' in line else "deadline"
 
 
 def _ended_in_time(evidence: Evidence) -> Iterator[str]:

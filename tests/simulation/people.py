@@ -116,7 +116,11 @@ class SimulatedPerson:
             await self._enter(attempt)
         else:
             self._acknowledged(attempt, ok=ok)
-        await asyncio.sleep(self._rng.uniform(1, 5) + (_READING if attempt.files else 0.0))
+        try:
+            await asyncio.sleep(self._rng.uniform(1, 5) + (_READING if attempt.files else 0.0))
+        except asyncio.CancelledError:  # the simulation ends, and nobody sees whether a note comes
+            attempt.acknowledged_at = None
+            raise
         attempt.notes = self._client.count_notes() - notes
 
     async def _enter(self, attempt: Attempt) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 import signal
 import tempfile
 import traceback
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -44,13 +46,22 @@ def run_seeds(
 ) -> Iterator[Result]:
     """Run seeds, so many at a time, and yield their results in order."""
     warm_up()
-    running: list[tuple[int, int, int]] = []
+    waiting: deque[int] = deque()
+    running: dict[int, tuple[int, int]] = {}
+    """The seeds that run and their processes, by the pipes of their results."""
+    results: dict[int, Result] = {}
     for seed in seeds:
+        waiting.append(seed)
+        child, reading = _fork(seed, schedule, kinds, keep_trace=keep_trace)
+        running[reading] = seed, child
         if len(running) == jobs:
-            yield _collect(*running.pop(0))
-        running.append((seed, *_fork(seed, schedule, kinds, keep_trace=keep_trace)))
-    for each in running:
-        yield _collect(*each)
+            _collect_one(running, results)
+        while waiting and waiting[0] in results:
+            yield results.pop(waiting.popleft())
+    while running:
+        _collect_one(running, results)
+    for seed in waiting:
+        yield results[seed]
 
 
 def _fork(
@@ -81,14 +92,17 @@ def _give_up(_signal: int, _frame: object) -> None:
     raise TimeoutError(f"it took longer than {LONGEST} s of a processor")
 
 
-def _collect(seed: int, child: int, reading: int) -> Result:
+def _collect_one(running: dict[int, tuple[int, int]], results: dict[int, Result]) -> None:
+    """Wait until one of the seeds has its result, which it writes as its process ends."""
+    [reading, *_], _, _ = select.select(running, (), ())
+    seed, child = running.pop(reading)
     with os.fdopen(reading, "rb") as pipe:
         sent = pipe.read()
     os.waitpid(child, 0)
-    if not sent:
-        return Result(seed, "", ["CRASH: the process ended without a result"])
-    result: Result = pickle.loads(sent)
-    return result
+    if sent:
+        results[seed] = pickle.loads(sent)
+    else:
+        results[seed] = Result(seed, "", ["CRASH: the process ended without a result"])
 
 
 def shorten(failed: Result) -> Result:

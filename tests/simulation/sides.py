@@ -38,3 +38,6 @@ class Side(Protocol):
 
     def stop_faults(self) -> None:
         """Let nothing more go wrong."""
+
+    def has_come_to_rest(self) -> bool:
+        """Return True if nothing is left to arrive in it, as the simulation ends."""

@@ -196,10 +196,14 @@ class _Universe:
 
     async def _come_to_rest(self) -> None:
         until = self._loop.time() + CALM
-        while not (self._agents.done and not self._missing_webhooks()):
+        while (
+            not self._agents.done or self._missing_webhooks() or not self._side.has_come_to_rest()
+        ):
             if self._loop.time() > until:
-                waits = [*self._agents.waits_for, *self._missing_webhooks()]
-                self.evidence.broken.append(f"LIVE: these have not been told the outcome: {waits}")
+                if waits := [*self._agents.waits_for, *self._missing_webhooks()]:
+                    self.evidence.broken.append(
+                        f"LIVE: these have not been told the outcome: {waits}"
+                    )
                 return
             await asyncio.sleep(10)
 
