@@ -278,8 +278,10 @@ class Posting(JsonMessages):
         found = [each for gone in earlier for each in await self._ours_below(gone, is_gone=True)]
         found += await self._ours_below(ref)
         reminders = (each for each in found if str(each.get("content")).endswith(urls))
-        for number, each in enumerate(reminders):
-            yield f"{each['channel_id']}/messages/{each['id']}", number
+        # Several messages of an ask may be in one thread.
+        paths = dict.fromkeys(f"{each['channel_id']}/messages/{each['id']}" for each in reminders)
+        for number, path in enumerate(paths):
+            yield path, number
 
     async def _ours_below(self, ref: Json, *, is_gone: bool = False) -> list[Json]:
         """Return the bot's messages in a message's thread.

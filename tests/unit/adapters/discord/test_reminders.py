@@ -72,3 +72,18 @@ def live_message(up: Rig, ask: Ask) -> Message:
 
 def posts_of(up: Rig, forum: Channel) -> list[Channel]:
     return [each for each in up.discord.world.channels.values() if each.parent_id == forum.id]
+
+
+@pytest.mark.rule("SUBMIT-13")
+async def test_each_reminder_in_the_thread_of_a_deleted_message_counts_once(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    to = f"discord:{up.channel.id}/{thread.id}"
+    ask = await up.until_current(await up.submit(YES_NO, to=to))
+    await up.surface.remind(ask, 0)
+    up.discord.delete(live_message(up, ask))
+    await up.ann.until(lambda: up.discord.faults.count("POST /channels/*/messages") == 3)
+    ask = await up.until_current(ask)
+    for number in (1, 2):
+        await up.surface.remind(ask, number)
+    waiting = [m for m in thread.messages.values() if "still waiting" in m.content]
+    assert len(waiting) == 3
