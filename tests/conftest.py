@@ -5,7 +5,6 @@ Contains nothing about the product. Fixtures for one kind of test are next to th
 
 import atexit
 import gc
-import logging
 import os
 import shutil
 import signal
@@ -188,15 +187,11 @@ def pytest_sessionfinish() -> None:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment() -> Iterator[None]:
+def clean_environment(restored_logging: None) -> Iterator[None]:
     """Keep variables of ours and logging configuration from leaking into a test or out of it."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
     _scrub()
     yield
     _scrub()
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture(scope="session", autouse=True)

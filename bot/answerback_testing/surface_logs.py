@@ -23,27 +23,26 @@ class LogsContract:
 
     @pytest.mark.rule("CONFIG-4")
     async def test_no_log_has_what_people_write_however_much_is_logged(
-        self, stage: Stage, ada: SimulatedPerson, monkeypatch: pytest.MonkeyPatch
+        self,
+        stage: Stage,
+        ada: SimulatedPerson,
+        monkeypatch: pytest.MonkeyPatch,
+        restored_logging: None,
     ) -> None:
         """Libraries may copy the level of the root when the surface is started, so it is started again."""
-        written, root = io.StringIO(), logging.getLogger()
-        handlers, level = [*root.handlers], root.level
+        written = io.StringIO()
         monkeypatch.setattr(sys, "stderr", written)
         logs.configure_logging("debug", "json")
-        try:
-            await stage.restart()
-            ask = await create_viewed_ask(stage, [WHY, WHY.model_copy(update={"id": "b"})], ada)
-            await ada.answer(WHY, _WRITTEN)
-            shown = await stage.harness.wait_until_shown(ask.id)
-            await ada.look_at(shown)
-            if isinstance(ada, HasTypedAnswers):
-                assert await ada.type_message(f"{_WRITTEN}, too")
-            if isinstance(ada, HasCommands):
-                await ada.give_command(f"say {_WRITTEN}")
-            await stage.restart()
-            logger.debug(_CAPTURED)
-        finally:
-            root.handlers[:] = handlers
-            root.setLevel(level)
+        await stage.restart()
+        ask = await create_viewed_ask(stage, [WHY, WHY.model_copy(update={"id": "b"})], ada)
+        await ada.answer(WHY, _WRITTEN)
+        shown = await stage.harness.wait_until_shown(ask.id)
+        await ada.look_at(shown)
+        if isinstance(ada, HasTypedAnswers):
+            assert await ada.type_message(f"{_WRITTEN}, too")
+        if isinstance(ada, HasCommands):
+            await ada.give_command(f"say {_WRITTEN}")
+        await stage.restart()
+        logger.debug(_CAPTURED)
         assert _CAPTURED in written.getvalue()
         assert _WRITTEN not in written.getvalue()
