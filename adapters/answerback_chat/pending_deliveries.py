@@ -6,20 +6,25 @@ A platform waits a few seconds for the acknowledgement, and reading files may ta
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core.errors import StoreError
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import object_of
 from answerback_chat.retry import retry
 
+logger = logging.getLogger(__name__)
+
 _TRIES: Final = 20
 """Times that the database is tried, as the platform does not send again what was acknowledged."""
+_OUTAGE_PAUSE: Final = 15.0
+"""Seconds until deliveries are looked for again while the database is unavailable."""
 
 
 class PendingDeliveries:
@@ -28,7 +33,7 @@ class PendingDeliveries:
     Each is a draft. Another draft names them, each with its owner and until when that has it.
 
     Args:
-        lease: the seconds after which another process takes over a delivery.
+        lease: the seconds after which another process takes over a delivery, and this one what it failed to decide.
         is_alone: true if no other process can decide any.
         sleep: waits for some seconds.
     """
@@ -50,8 +55,7 @@ class PendingDeliveries:
         self.is_alone = is_alone
         self._sleep = sleep
         self._owner = secrets.token_hex(8)
-        self._held: set[str] = set()
-        """The deliveries that this process is deciding."""
+        self._deciding: set[str] = set()
         self._resuming = asyncio.Lock()
         self._tasks = BackgroundTasks()
 
@@ -72,32 +76,27 @@ class PendingDeliveries:
         if kept is None:
             await self.forget(key)
             return None
-        self._held.add(key)
-        try:
-            await self._asks.change_draft(
-                self._index, lambda draft: object_of(draft) | {key: self._mine()}
-            )
-        except BaseException:
-            self._held.discard(key)
-            raise
+        await self._asks.change_draft(
+            self._index, lambda draft: object_of(draft) | {key: self._mine()}
+        )
         return kept
 
     async def forget(self, key: str) -> None:
         """Forget a delivery that is decided."""
         await self._asks.save_draft(self._draft(key), None)
         await self._asks.change_draft(self._index, lambda draft: _without(draft, key))
-        self._held.discard(key)
 
     async def decide(self, key: str, work: Callable[[], Awaitable[object]]) -> None:
         """Do the work that decides a delivery, and forget it. If the work fails, the delivery is left to `resume`."""
+        self._deciding.add(key)
         try:
             await work()
             await retry(lambda: self.forget(key), tries=_TRIES)
         finally:
-            self._held.discard(key)
+            self._deciding.discard(key)
 
     def resume(self, take: Callable[[str, JsonValue], object]) -> None:
-        """Have ``take`` begin to decide what no process decides, now and whenever one has died, until `stop`."""
+        """Have ``take`` begin to decide what no process decides, now and whenever a lease ends, until `stop`."""
         self._tasks.spawn("pending deliveries", self._resume(take))
 
     async def stop(self) -> None:
@@ -109,13 +108,22 @@ class PendingDeliveries:
             return
         async with self._resuming:
             while True:
-                for key in await retry(self._take_over, tries=_TRIES):
-                    kept = await retry(partial(self.read, key), tries=_TRIES)
-                    if kept is not None:
-                        take(key, kept)
-                    else:  # its ask was erased
-                        await retry(partial(self.forget, key), tries=_TRIES)
-                await self._sleep(await retry(self._seconds_until_next, tries=_TRIES))
+                try:
+                    await self._take_all(take)
+                    pause = await self._seconds_until_next()
+                except StoreError as error:
+                    text = "What was sent with files is looked for again in %.0f s: %s"
+                    logger.warning(text, _OUTAGE_PAUSE, error, extra={"action": "files_wait"})
+                    pause = _OUTAGE_PAUSE
+                await self._sleep(pause)
+
+    async def _take_all(self, take: Callable[[str, JsonValue], object]) -> None:
+        for key in await self._take_over():
+            kept = await self.read(key)
+            if kept is not None:
+                take(key, kept)
+            else:  # its ask was erased
+                await self.forget(key)
 
     async def _take_over(self) -> Sequence[str]:
         """Return the keys of the deliveries that no process decides. They are this process's from now on."""
@@ -128,7 +136,6 @@ class PendingDeliveries:
 
         if await self._asks.draft(self._index) is not None:
             await self._asks.change_draft(self._index, take)
-        self._held.update(taken)
         return taken
 
     async def _seconds_until_next(self) -> float:
@@ -144,9 +151,10 @@ class PendingDeliveries:
         """Return the seconds for which a delivery is left to who decides it."""
         match entry:
             case [str(owner), float() | int() as until]:
-                if owner == self._owner:
-                    return self._lease if key in self._held else 0.0
-                return 0.0 if self.is_alone else max(until - now, 0.0)
+                if key in self._deciding:
+                    return self._lease
+                is_of_dead = self.is_alone and owner != self._owner
+                return 0.0 if is_of_dead else max(until - now, 0.0)
             case _:
                 return 0.0
 

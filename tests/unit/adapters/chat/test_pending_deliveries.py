@@ -21,13 +21,22 @@ class Drafts:
     def __init__(self) -> None:
         self.stored: dict[str, JsonValue] = {}
 
+        self.unavailable = False
+
     async def draft(self, key: str) -> JsonValue:
+        self._check()
         return self.stored.get(key)
 
     async def save_draft(self, key: str, value: JsonValue) -> None:
+        self._check()
         self.stored[key] = value
 
+    def _check(self) -> None:
+        if self.unavailable:
+            raise StoreError("the database is away")
+
     async def change_draft(self, key: str, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
+        self._check()
         self.stored[key] = change(self.stored.get(key))
         return self.stored[key]
 
@@ -124,8 +133,41 @@ async def test_a_process_takes_what_it_failed_to_decide_again(is_alone: bool) ->
     await keep(process, "a")
     with pytest.raises(StoreError):
         await process.decide("a", fail)
+    assert await processes.taken_over(process) == [], "for as long as others leave it alone"
+    processes.now += LEASE
     assert await processes.taken_over(process) == [("a", {"sent": "a"})]
     assert await processes.taken_over(process) == []
+
+
+@pytest.mark.rule("FILE-23", "FILE-24", "FILE-25")
+async def test_a_process_takes_what_it_never_began_to_decide() -> None:
+    processes = Processes()
+    process = processes.start(is_alone=True)
+    await keep(process, "a")
+    processes.now += LEASE
+    assert await processes.taken_over(process) == [("a", {"sent": "a"})]
+
+
+@pytest.mark.rule("FILE-23", "FILE-24", "FILE-25")
+async def test_what_was_not_decided_in_an_outage_of_the_database_is_decided_after_it() -> None:
+    processes, slept = Processes(), list[float]()
+    taken = asyncio.Queue[str]()
+
+    async def pass_time(seconds: float) -> None:
+        slept.append(seconds)
+        processes.now += seconds
+        processes.drafts.unavailable = 1 <= len(slept) <= 20
+        if len(slept) > 60:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+
+    process = processes.start(sleep=pass_time)
+    await keep(process, "a")
+    process.resume(lambda key, _payload: taken.put_nowait(key))
+    assert await taken.get() == "a"
+    await process.stop()
+    assert slept[0] == LEASE
+    assert len(slept) >= 21
 
 
 @pytest.mark.rule("FILE-23", "FILE-24", "FILE-25")
