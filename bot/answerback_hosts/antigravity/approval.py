@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from pydantic import JsonValue
-
+from answerback.core import headline
 from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
     Variant,
@@ -27,7 +26,7 @@ _SAME: Final = {
     "ReplacementContent": "new_string",
     "CodeContent": "content",
 }
-"""Its names of arguments, and those that other hosts' tools of the same kind have."""
+"""Its tools' names of arguments, and those that other hosts' tools of the same kind have."""
 _KINDS: Final = {
     "run_command": "execute",
     "write_to_file": "edit",
@@ -38,22 +37,22 @@ _KINDS: Final = {
 
 def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     tool_call = require_object(call, "toolCall")
-    tool = read_tool_name((tool_call, "name"))
+    tool, arguments, line = read_tool_name((tool_call, "name")), tool_call.at("args").value, None
+    if tool in _KINDS and isinstance(arguments, dict):
+        if arguments.keys().isdisjoint(_SAME.values()):
+            arguments = {_SAME.get(name, name): value for name, value in arguments.items()}
+        else:  # an argument that the tool does not read: the headline must not come from it
+            line = headline.use(tool, None)
     yield ApprovalRequest(
         tool=tool,
-        arguments=_renamed(tool_call.at("args").value),
+        arguments=arguments,
+        headline=line,
         compared=(tool_call.at("args"),),
         notes=together(others(call, "toolCall"), toolCall=others(tool_call, "name", "args")),
         acp_kind=_KINDS.get(tool),
         options=options(allow="Allow once", deny="Deny"),
         takes_note=True,  # the hook delivers it before the model is called again
     )
-
-
-def _renamed(arguments: JsonValue) -> JsonValue:
-    if not isinstance(arguments, dict):
-        return arguments
-    return {_SAME.get(name, name): value for name, value in arguments.items()}
 
 
 VARIANTS: Final[Mapping[str, Variant]] = {

@@ -98,8 +98,9 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             lead.append(Block("", _LAST_MESSAGE, None))
     elif headline.mcp_tool(tool) is not None and call.at(_SUGGESTIONS).value == []:
         lead.append(Block("", _IN_ITS_OWN_WINDOW, None))
-    known = ("tool_name", "tool_input", _SUGGESTIONS, _PLAN_SOURCE, *_NO_RULES, *_DEFAULT_NO)
     title, said = (call.at(key).value for key in _SENTENCES)
+    name = () if title else ("tool_name",)  # a title may stand in its place
+    known = (*name, "tool_input", _SUGGESTIONS, _PLAN_SOURCE, *_NO_RULES, *_DEFAULT_NO)
     yield ApprovalRequest(
         tool=tool,
         arguments=arguments,

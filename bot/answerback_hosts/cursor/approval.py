@@ -32,13 +32,16 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 
 def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    server = next((call.at(key).value for key in ("url", "command") if call.has(key)), None)
+    places = ((key, call.at(key).value) for key in ("url", "command"))
+    shown, server = next(
+        ((key, value) for key, value in places if isinstance(value, str)), ("", None)
+    )
     yield ApprovalRequest(
         tool=read_tool_name((call, "tool_name")),
-        server=server if isinstance(server, str) else None,
+        server=server,
         arguments=call.at("tool_input").value,
         compared=(call.at("tool_input"),),
-        notes=others(call, "tool_name", "tool_input", "url", "command"),
+        notes=others(call, "tool_name", "tool_input", shown),
         options=_OPTIONS,
         takes_note=True,
     )

@@ -23,7 +23,8 @@ HOSTS: list[Json] = [
     for each in json.loads(file.read_text("utf-8"))
 ]
 """The examples of the hosts: each with its headline, whether it takes a note, and unless the tables of the tests have
-them, what each decision and a refusal in words results in, and which texts nobody reads before allowing, and why.
+them, what each decision and a refusal in words results in, and which texts nobody reads before allowing, and why;
+``more`` has further requests of the same name.
 """
 TAKE_NOTES = {"session/request_permission"} | {each["name"] for each in HOSTS if each["takes_note"]}
 CALLS: dict[str, Json] = {

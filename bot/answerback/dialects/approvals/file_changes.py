@@ -212,7 +212,10 @@ def _one(path: str | None, sent: JsonValue, *, is_key: bool) -> tuple[Diff | Non
     fields = {**sent}
     kind = fields.pop("type", None) or fields.pop("kind", None)
     if isinstance(kind, dict):
-        fields |= {key: value for key, value in kind.items() if key != "type" and value is not None}
+        more = {key: value for key, value in kind.items() if key != "type" and value is not None}
+        if more.keys() & fields.keys():
+            return None, {}  # only one of the two could be shown
+        fields |= more
         kind = kind.get("type")
     if isinstance(fields.get("path"), str) and not (is_key and fields["path"] != path):
         path = str(fields.pop("path"))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import inspect
 import json
 from collections.abc import Iterator
+from functools import cache
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -13,8 +17,10 @@ from hypothesis import strategies as st
 
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import Form
+from answerback.core.grants import Asker, GrantRule, offer_of
 from answerback.dialects import registry
 from answerback.dialects.approval import VARIANTS, read_tool_call
+from answerback.dialects.approvals import file_changes, tool_use
 from answerback_base.visible_text import one_line
 from tests.unit.bot.approval_support import ARGS, CALLS, FUNCTION, HOSTS, OPTIONS
 
@@ -192,13 +198,18 @@ def objects(value: Any, path: Path = ()) -> Iterator[Path]:
         yield from objects(part, (*path, key))
 
 
+def value_at(call: Json, path: Path) -> Any:
+    """Return the value at a path of a call."""
+    node: Any = call
+    for key in path:
+        node = node[key]
+    return node
+
+
 def replaced(call: Json, path: Path, new: Any) -> Json:
     """Return a call with another value at a path."""
     changed = copy.deepcopy(call)
-    node: Any = changed
-    for key in path[:-1]:
-        node = node[key]
-    node[path[-1]] = new
+    value_at(changed, path[:-1])[path[-1]] = new
     return changed
 
 
@@ -387,3 +398,61 @@ def test_an_item_without_a_name_is_named_by_its_type() -> None:
         form.questions[0].context
         == "```\nls\n```\n\n```\nrm -rf /srv\n```\n\n```\ntimeout_ms: 5\n```"
     )
+
+
+PROMPTS: Final = [
+    *FULL.items(),
+    *((each["name"], call) for each in HOSTS for call in each.get("more", ())),
+]
+
+
+@cache
+def field_names(module: ModuleType) -> frozenset[str]:
+    """Return all texts in a module that can be the name of a field."""
+    constants = (
+        node.value
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Constant)
+    )
+    return frozenset(text for text in constants if isinstance(text, str) and text.isidentifier())
+
+
+def names_read(name: str) -> frozenset[str]:
+    """Return the names by which a prompt of a host is read and shown."""
+    own = inspect.getmodule(VARIANTS[name].read)
+    assert own is not None
+    return frozenset().union(*map(field_names, (own, tool_use, file_changes)))
+
+
+def scopes(name: str, call: Json) -> set[str]:
+    """Return what the grants that a call offers compare."""
+    use = read_tool_call(name, call)
+    asker = Asker("Claude Code", None, "/w", "default")
+    offer = offer_of(GrantRule(prefixes=("ls",)), asker, use) if use else None
+    return {each.scope for each in offer.matches} if offer else set()
+
+
+@pytest.mark.rule("APPROVAL-2", "GRANT-2")
+@pytest.mark.parametrize(
+    ("name", "call", "path"),
+    [
+        (name, call, path)
+        for name, call in PROMPTS
+        for path in leaves(call)
+        if isinstance(path[-1], str) and pointer(path) not in HIDDEN[name]
+    ],
+    ids=lambda each: "" if isinstance(each, dict) else shown_id(each),
+)
+def test_no_field_takes_the_place_of_another(name: str, call: Json, path: Path) -> None:
+    *above, key = path
+    other = replaced(call, path, LONG)
+    if read(name, other) is None:
+        return
+    compared = scopes(name, call) - scopes(name, other)
+    text = value_at(call, path)
+    for field in names_read(name) - value_at(call, (*above,)).keys():
+        for surplus in (text, {key: text}):
+            changed = replaced(other, (*above, field), surplus)
+            if (form := read(name, changed)) is not None:
+                assert is_said(LONG, form), field
+                assert not (compared and compared & scopes(name, changed)), field
