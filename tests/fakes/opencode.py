@@ -29,7 +29,7 @@ class Opencode:
         self.refused: list[str] = []
         self.running: dict[str, list[str]] = {}
         """By session, the ids of unfinished tool calls, including those that a stopped server left behind."""
-        self.inputs: Json = {}
+        self.inputs: Any = {}
         """The arguments of every unfinished tool call."""
         self.busy: set[str] = set()
         self.folder: str | None = "/srv/shop"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -222,13 +223,14 @@ def text_in(event: Json, key: str) -> str | None:
 
 
 def parse_arguments(value: object) -> Json:
-    """Parse a tool's arguments, which some hosts send as JSON in a string; one that is no strict JSON stays whole."""
+    """Parse a tool's arguments, which some hosts send as strict JSON in a string; what is no object stays whole."""
+    parsed = value
     if isinstance(value, str):
-        try:
-            value = strict_json.parse(value)
-        except strict_json.NotJsonError:
-            return {"input": value}
-    return value if isinstance(value, dict) else {}
+        with suppress(strict_json.NotJsonError):
+            parsed = strict_json.parse(value)
+    if parsed is None:
+        return {}
+    return parsed if isinstance(parsed, dict) else {"input": value}
 
 
 def origin(event: Json, **more: str | None) -> Json:

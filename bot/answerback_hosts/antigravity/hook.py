@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.hooks.host import Call, Host, Json, Outcome, text_in
+from answerback.hooks.host import Call, Host, Json, Outcome, parse_arguments, text_in
 from answerback_agents.pipe.host_answers import deny
 from answerback_hosts.antigravity.answers import is_before_tool
 
@@ -24,8 +24,7 @@ def _tool(event: Json) -> str:
 def _call(event: Json) -> Call | None:
     if not is_before_tool(event):
         return None
-    arguments = event["toolCall"].get("args")
-    arguments = arguments if isinstance(arguments, dict) else {}
+    arguments = parse_arguments(event["toolCall"].get("args"))
     folders = event.get("workspacePaths")
     folder = folders[0] if isinstance(folders, list) and folders else None
     conversation = text_in(event, "conversationId")

@@ -83,13 +83,13 @@ class OpencodeServer(EventServer):
         found = as_object(await self._read(f"/session/{quote(session, safe='')}"))
         return folder if isinstance(folder := found.get("directory"), str) else None
 
-    async def arguments(self, session: str, call_id: str) -> Json | None:
-        """The arguments of a running tool call; None if they are not known."""
+    async def arguments(self, session: str, call_id: str) -> JsonValue:
+        """The arguments of a running tool call, normally an object; None if they are not known."""
         at = f"/session/{quote(session, safe='')}/message"
         for message in await self._rows(at):
             for part in objects(message.get("parts")):
                 if part.get("callID") == call_id:
-                    return as_object(as_object(part.get("state")).get("input")) or None
+                    return as_object(part.get("state")).get("input") or None
         return None
 
     async def was_interrupted(self, session: str, call_id: str) -> bool:

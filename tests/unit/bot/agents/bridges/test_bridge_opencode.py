@@ -475,17 +475,26 @@ async def test_requests_of_the_second_version_are_answered_where_they_are(
 
 
 @pytest.mark.rule("CONNECT-4")
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("sent", "headline", "shown"),
+    [
+        ({"table": "orders"}, "Use shop_drop: orders", "```\ntable: orders\n```\n\n"),
+        (["orders"], "Use shop_drop", "```\n- orders\n```\n\n"),
+        ({}, "Use shop_drop", ""),
+    ],
+    ids=str,
+)
 async def test_a_permission_without_arguments_is_shown_with_those_of_its_call(
-    service: Served, opencode: Opencode, known: bool
+    service: Served, opencode: Opencode, sent: Any, headline: str, shown: str
 ) -> None:
     call = {"messageID": "msg_1", "callID": "call_7"}
     asked = {**PERMISSION["properties"], "permission": "shop_drop", "metadata": {}, "tool": call}
     opencode.running[SESSION] = ["call_1", "call_7"]
-    opencode.inputs = {"table": "orders"} if known else {}
+    opencode.inputs = sent
     async with bridging(service, opencode):
         await opencode.ask({**PERMISSION, "properties": asked})
         ask = await service.newest()
         assert ask.question is not None
-        assert ask.question.text == ("Use shop_drop: orders" if known else "Use shop_drop")
+        assert ask.question.text == headline
+        assert ask.question.context == f'{shown}```\npatterns: ["touch x.txt"]\n```'
         await service.act(ask, action="answer", value="reject")
