@@ -29,7 +29,8 @@ def _hooks(service: ServiceConnection) -> Sequence[Entry]:
     )
     return [
         Setting(("version",), 1),
-        ListItem(("hooks", "beforeShellExecution"), {**asks}),
+        # Without it, Cursor runs a command whose hook dies: https://cursor.com/docs/agent/hooks
+        ListItem(("hooks", "beforeShellExecution"), {**asks, "failClosed": True}),
         ListItem(("hooks", "stop"), {**late}),
     ]
 

@@ -91,5 +91,6 @@ def test_connect_writes_its_two_files(scope: Scope, tmp_path: Path) -> None:
     version, asks, late = hooks.entries
     assert (version.value, hooks.file.path.name) == (1, "hooks.json")
     assert asks.path == ("hooks", "beforeShellExecution")
-    assert asks.value == {"command": "/bin/answerback hook cursor", "timeout": 86_400}
-    assert late.path == ("hooks", "stop")
+    command = {"command": "/bin/answerback hook cursor"}
+    assert asks.value == {**command, "timeout": 86_400, "failClosed": True}
+    assert (late.path, late.value) == (("hooks", "stop"), {**command, "timeout": 10})

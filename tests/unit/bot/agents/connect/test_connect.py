@@ -195,6 +195,25 @@ def test_an_empty_file_that_its_agent_has_written_anew_is_empty_again(
 
 
 @pytest.mark.rule("CONNECT-1")
+def test_a_hook_that_let_commands_through_when_it_died_is_replaced(
+    connect: Connect, home: Path
+) -> None:
+    file = home / ".cursor" / "hooks.json"
+    connect("cursor", "--yes")
+    text = file.read_text()
+    [asks] = json.loads(text)["hooks"]["beforeShellExecution"]
+    earlier = json.loads(text)
+    del earlier["hooks"]["beforeShellExecution"][0]["failClosed"]
+    other = {"command": "./audit.sh"}
+    earlier["hooks"]["beforeShellExecution"].append(other)
+    file.write_text(json.dumps(earlier))
+    connect("cursor", "--yes")
+    assert json.loads(file.read_text())["hooks"]["beforeShellExecution"] == [asks, other]
+    connect("cursor", "--yes", "--remove")
+    assert json.loads(file.read_text())["hooks"] == {"beforeShellExecution": [other]}
+
+
+@pytest.mark.rule("CONNECT-1")
 def test_a_group_that_was_doubled_is_removed_twice(connect: Connect, home: Path) -> None:
     file = home / ".claude" / "settings.json"
     file.parent.mkdir()
