@@ -14,9 +14,7 @@ class McpMeta(NamedTuple):
     session: str | None = None
     """The session's id, which the host's hook and bridge use for a conversation."""
     call: str | None = None
-    """The id of the model's tool call."""
-    is_key: bool = False
-    """True if the call's id is an idempotency key: a repeated call has it again, and no other call of any session."""
+    """The id of the model's tool call, which another call may have, too."""
     others: tuple[str, ...] = ()
     """Ids of anything else."""
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import aiohttp
 from mcp_types import CallToolResult, TextContent
 
+from answerback.mcp.server import IDEMPOTENCY_KEY
 from answerback_client.async_client import AsyncClient
 from answerback_client.errors import UnreachableError
 from answerback_client.models import Ask, EndedError
@@ -127,7 +128,7 @@ class Hosts:
     async def _ask_by_mcp(self, client: AsyncClient, plan: Plan) -> Ask | None:
         url = f"{API_URL}/mcp?wait={self._rng.choice([5, 50])}"
         arguments = {**plan.body["arguments"], "to": plan.body["to"], "conversation": plan.key}
-        meta: Any = {"claudecode/toolUseId": plan.key}
+        meta: Any = {IDEMPOTENCY_KEY: plan.key}
         async with mcp_client(url, TOKEN) as mcp:
             async with asyncio.timeout(plan.patience):  # a host that gives up closes the stream
                 result = await mcp.call_tool(plan.body["name"], arguments, meta=meta)

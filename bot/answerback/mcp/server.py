@@ -60,14 +60,12 @@ logger = logging.getLogger(__name__)
 PROGRESS_INTERVAL: Final = 15.0
 """Seconds between two progress notifications, for a client that asked for them."""
 IDEMPOTENCY_KEY: Final = "answerback/idempotency-key"
-"""In a request's ``_meta``: repeating the key with the same call returns the first ask."""
+"""In a request's ``_meta``: repeating the key with the same call returns the first ask.
+
+A host's id of a call is no key, because another call may have it, too. Without a key, a repeated call can join its ask.
+"""
 _SESSIONS: Final = [each.session for each in mcp_meta.declared() if each.session]
 _CALLS: Final = [each.call for each in mcp_meta.declared() if each.call]
-_KEYS: Final = [
-    IDEMPOTENCY_KEY,
-    *(each.call for each in mcp_meta.declared() if each.call and each.is_key),
-]
-"""The fields of a request's ``_meta`` that are idempotency keys; the first counts."""
 _MAX_KEY: Final = 200
 _JOIN_IN_CONVERSATION: Final = "mcp"
 """Recognises repeated calls in a conversation that has a name, whoever makes them."""
@@ -429,7 +427,7 @@ def _refuse_extra(arguments: dict[str, JsonValue]) -> None:
 
 def find_key(meta: Mapping[str, object]) -> str | None:
     """Return the idempotency key of a request, if it has one that can be used."""
-    return _first_text(meta, _KEYS)
+    return _first_text(meta, (IDEMPOTENCY_KEY,))
 
 
 def _first_text(meta: Mapping[str, object], fields: Iterable[str]) -> str | None:

@@ -6,4 +6,4 @@ from typing import Final
 
 from answerback_base.mcp_meta import McpMeta
 
-MCP_META: Final = McpMeta(call="claudecode/toolUseId", is_key=True)
+MCP_META: Final = McpMeta(call="claudecode/toolUseId")

@@ -21,8 +21,10 @@ from tests.mcp_clients import mcp_client
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.mcp.test_late_answers_mcp import check
-from tests.unit.bot.mcp.test_mcp import BOTH, GO, client, relayed, text
+from tests.unit.bot.mcp.test_mcp import BOTH, CLAUDE_TOOL_USE, GO, client, relayed, text
 
+NUMBERED: Any = {CLAUDE_TOOL_USE: "functions.mcp__answerback__ask_user:0"}
+"""The `_meta` with the id of a call by a model that numbers its calls anew in each conversation."""
 CASES = Path(__file__).parents[3] / "data" / "cases"
 CASE = json.loads((CASES / "mcp-same-call-again-while-open.json").read_text())
 
@@ -158,6 +160,51 @@ async def test_a_key_finds_its_own_ask_first(service: Served) -> None:
         again = await mcp.call_tool("ask_user", {**GO}, meta={IDEMPOTENCY_KEY: "k1"})  # type: ignore[arg-type]
         assert again.structured_content["answer"] is True
         assert await with_key("k3") != first
+
+
+@pytest.mark.rule("MCP-9")
+@BOTH
+async def test_the_id_of_an_earlier_call_brings_no_answer_of_another_session(
+    service: Served, mode: str
+) -> None:
+    for count, answer in enumerate((True, False), start=1):
+        async with client(service, mode) as mcp:
+            calling = asyncio.create_task(mcp.call_tool("ask_user", GO, meta=NUMBERED))
+            await service.act(await service.newest(count), action="answer", value=answer)
+            assert (await calling).structured_content["answer"] is answer
+
+
+@pytest.mark.rule("MCP-9")
+@pytest.mark.parametrize("way", ["http", "relay"])
+async def test_the_id_of_an_earlier_call_refuses_no_other_question(
+    service: Served, way: str
+) -> None:
+    async with client(service) if way == "http" else relayed(service.url) as mcp:
+        questions = [{"question": "Deploy?"}, {"question": "Delete the bucket?"}]
+        for each in questions:
+            call = {**each, "answer_type": "boolean", "wait_seconds": 0}
+            asked = await mcp.call_tool("ask_user", call, meta=NUMBERED)
+            assert asked.structured_content["status"] == "pending"
+    assert len(await stored(service)) == 2
+
+
+@pytest.mark.rule("MCP-9", "MCP-15", "LATE-4")
+@BOTH
+async def test_a_host_that_repeats_a_call_in_a_new_session_gets_the_answer_that_it_missed(
+    service: Served, mode: str
+) -> None:
+    async with client(service, mode) as mcp:
+        calling = asyncio.create_task(mcp.call_tool("ask_user", GO, meta=NUMBERED))
+        asked = await service.newest()
+        await service.wait_for_waiters(asked)
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+    await service.wait_for_waiters(asked, 0)
+    await service.act(asked, action="answer", value=True)
+    async with client(service, mode) as mcp:
+        again = await mcp.call_tool("ask_user", GO, meta=NUMBERED)
+    assert again.structured_content["answer"] is True
+    assert [each.id for each in await stored(service)] == [asked.id]
 
 
 @pytest.mark.rule("MCP-15", "MCP-8")

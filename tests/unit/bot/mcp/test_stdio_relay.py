@@ -117,10 +117,10 @@ async def test_a_repeated_call_has_the_same_key_and_waits_for_what_is_left(key: 
     async with listening(answer) as url, relayed(url, patience=WAIT) as mcp:
         meta: Any = None if key is None else {key: "k1"}
         assert text(await mcp.call_tool("get_answer", {"ask_id": "a"}, meta=meta)) == "ok"
-    keys = [meta.get(key or IDEMPOTENCY_KEY) for meta, _ in got]
-    assert keys == [keys[0] if key is None else "k1"] * 3
-    assert keys[0]
-    assert (key != CLAUDE_TOOL_USE) == all(IDEMPOTENCY_KEY in meta for meta, _ in got)
+    [first, *_] = keys = [meta[IDEMPOTENCY_KEY] for meta, _ in got]
+    assert keys == [first] * 3
+    assert first
+    assert (first == "k1") == (key == IDEMPOTENCY_KEY)
     waits = [wait for _, wait in got]
     assert waits == sorted(waits, reverse=True)
     assert waits[0] > waits[2]

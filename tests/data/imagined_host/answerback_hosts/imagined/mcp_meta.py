@@ -9,6 +9,5 @@ from answerback_base.mcp_meta import McpMeta
 MCP_META: Final = McpMeta(
     session="imagined.example/session",
     call="imagined.example/call",
-    is_key=True,
     others=("imagined.example/turn",),
 )
