@@ -69,8 +69,8 @@ _MAX_FILES_SAVED: Final = 20
 DEFAULT_WAIT: Final = 590.0
 """Seconds: just under the 600 after which Claude Code gives up on a hook without a ``timeout``."""
 _LONGEST_WAIT: Final = 7 * 86_400.0
-_MAX_ID_LENGTH: Final = 200
-"""The maximum length of an id that is used as a key, in characters; the hosts' ids are shorter."""
+_MAX_KEY_LENGTH: Final = 500
+"""The maximum length of a key, in characters; the hosts' ids, of which it is made, are shorter."""
 _MAX_LATE_ANSWERS: Final = 20
 """The number of late answers that one event delivers; the rest come with the next."""
 _LATE_ANSWERS_INTRO: Final = (
@@ -311,8 +311,8 @@ class HookEndpoints:
     async def _submit(self, call: Call, caller: _Caller) -> Submitted:
         hook = caller.host.name
         key = call.key and f"call:{call.key}"
-        if key is None or len(key) > 2 * _MAX_ID_LENGTH:
-            key = caller.run and f"run:{caller.run[:_MAX_ID_LENGTH]}"
+        if key is None or len(key) > _MAX_KEY_LENGTH:
+            key = caller.run and f"run:{caller.run}"[:_MAX_KEY_LENGTH]
         body = read_submission(
             {
                 "name": call.name,

@@ -58,9 +58,14 @@ class Call(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """The same for the same call, so that a hook that runs again finds its ask; None: the host sends no id."""
-        is_known = self.conversation and self.tool_call_id
-        return f"{self.conversation}:{self.tool_call_id}" if is_known else None
+        """The same for the same call, so that a hook that runs again finds its ask; None: the host sends no id.
+
+        It has the arguments, because another call of a session may have the same id, if a model numbers its calls anew.
+        """
+        if not self.conversation or not self.tool_call_id:
+            return None
+        digest = strict_json.digest_of(self.arguments)
+        return f"{self.conversation}:{self.tool_call_id}:{digest}"
 
 
 class Outcome(NamedTuple):

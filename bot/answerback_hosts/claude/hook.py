@@ -80,7 +80,6 @@ def _elicitation(event: Json, asked: Json) -> Call:
         arguments={"message": event.get("message"), **asked},
         dialect="elicitation",
         conversation=text_in(event, "session_id"),
-        tool_call_id=text_in(event, "elicitation_id"),
         metadata=origin(event, via=_VIA, mcp_server=text_in(event, "mcp_server_name")),
     )
 

@@ -214,12 +214,14 @@ async def test_a_repeated_hook_finds_the_same_ask_even_after_it_was_answered(
     assert len((await service.running.service.store.asks.page()).rows) == 4
 
 
-async def test_the_same_id_for_other_questions_is_denied_with_a_reason(service: Served) -> None:
+@pytest.mark.rule("HOOK-5")
+async def test_the_same_id_with_other_questions_is_another_ask(service: Served) -> None:
     await hook(service, asking(), "?wait=0")
     other = [{**QUESTIONS[0], "question": "Another one?"}]
-    behaviour, reason = decision(await hook(service, asking(questions=other), "?wait=0"))
-    assert behaviour == "deny"
-    assert "Idempotency-Key" in reason
+    for _ in range(2):
+        await hook(service, asking(questions=other), "?wait=0")
+    assert (await service.newest()).form.questions[0].text == "Another one?"
+    assert len((await service.running.service.store.asks.page()).rows) == 2
 
 
 @pytest.mark.parametrize("ending", ["withdrawn", "expired", "failed"])
@@ -365,16 +367,23 @@ async def test_with_tokens_the_hook_needs_an_agents_token_and_asks_on_its_route(
                 assert response.status == status
 
 
-async def test_an_elicitation_that_reuses_another_ones_id_is_left_to_claude_code(
-    service: Served,
+@pytest.mark.rule("HOOK-3", "HOOK-5")
+@pytest.mark.parametrize("message", ["Who are you?", "Who else?"])
+async def test_an_elicitation_gets_no_answer_to_another_one_of_the_same_id(
+    service: Served, message: str
 ) -> None:
     first = asyncio.create_task(hook(service, eliciting(elicitation_id="e1")))
-    ask = await service.newest()
-    result = await hook(service, eliciting(elicitation_id="e1", message="Who else?"))
-    assert [*result] == ["systemMessage"]
-    assert result["systemMessage"].startswith("This Idempotency-Key was used")
-    await service.act(ask, action="answer", value={"username": "ana"})
-    assert (await first)["hookSpecificOutput"]["action"] == "accept"
+    await service.newest()
+    events = {"elicitation_id": "e1", "message": message}
+    second = asyncio.create_task(hook(service, eliciting(**events)))
+    await service.act(await service.newest(2), action="answer", value={"username": "bo"})
+    assert (await second)["hookSpecificOutput"]["content"] == {"username": "bo"}
+    assert not first.done()
+    third = asyncio.create_task(hook(service, eliciting(**events)))
+    await service.newest(3)
+    for each in (first, third):
+        each.cancel()
+    await asyncio.gather(first, third, return_exceptions=True)
 
 
 async def test_a_waiting_hook_and_its_prompt_report_that_the_service_stops(

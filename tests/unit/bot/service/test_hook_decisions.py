@@ -13,6 +13,7 @@ from answerback.core.ask import Status
 from answerback.core.walker import Source
 from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route
+from answerback_base.strict_json import digest_of
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import (
@@ -117,11 +118,13 @@ async def test_an_agents_own_ask_never_answers_its_hosts_questions(
 
 @pytest.mark.rule("HOOK-8")
 async def test_an_agents_ask_with_a_hooks_key_is_not_the_hooks(service: Served) -> None:
-    key = f"claude\ncall:{CLAUDE['session_id']}:{CLAUDE['tool_use_id']}"
+    arguments: Any = {"questions": QUESTIONS}
+    digest = digest_of(arguments)
+    key = f"claude\ncall:{CLAUDE['session_id']}:{CLAUDE['tool_use_id']}:{digest}"
     body = {
         "name": "AskUserQuestion",
         "dialect": "claude",
-        "arguments": {"questions": QUESTIONS},
+        "arguments": arguments,
         "conversation": CLAUDE["session_id"],
         "tool_call_id": CLAUDE["tool_use_id"],
     }
