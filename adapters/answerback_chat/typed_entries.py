@@ -77,6 +77,10 @@ class Entering(MessageInteraction, Protocol):
     def chat(self) -> str: ...
 
     @property
+    def thread(self) -> str | None:
+        """The thread or topic of the chat, if it has any."""
+
+    @property
     def entry(self) -> Entry | None:
         """The entry that was asked for, if this is one."""
 
@@ -141,9 +145,9 @@ class TypedEntries(ABC, Generic[C]):
             case _:
                 return None
 
-    async def awaited(self, chat: str, actor: Actor) -> str | None:
+    async def awaited(self, chat: str, thread: str | None, actor: Actor) -> str | None:
         """Return the message of ours that asked this person last for something to be typed here, if it still does."""
-        sent = await self._stored(self._awaited_key(chat, actor), _SENDING)
+        sent = await self._stored(self._awaited_key(chat, thread, actor), _SENDING)
         return sent if isinstance(sent, str) and await self.find(sent) else None
 
     async def _stored(self, key: str, before: str | None) -> JsonValue:
@@ -182,7 +186,7 @@ class TypedEntries(ABC, Generic[C]):
         control = click.control._replace(argument="")
         here = copy_at(ask, "channel", click.chat) or ask
         live = str((here.placement.message or {}).get("id", ""))
-        awaited = self._awaited_key(click.chat, click.actor)
+        awaited = self._awaited_key(click.chat, click.thread, click.actor)
         await self._asks.save_draft(awaited, _SENDING)
         try:
             sent = await self._send(click, live, view, spec, spec.inputs[page], names or {})
@@ -325,7 +329,7 @@ class TypedEntries(ABC, Generic[C]):
 
         Files that came with it are deleted, unless an ask has them.
         """
-        awaited = self._awaited_key(click.chat, click.actor)
+        awaited = self._awaited_key(click.chat, click.thread, click.actor)
         for key in (_values_key(click), self._request_key(click.message), awaited):
             if (draft := await self._asks.draft(key)) is not None:
                 await self._asks.save_draft(key, None)
@@ -341,8 +345,10 @@ class TypedEntries(ABC, Generic[C]):
     def _request_key(self, message: str) -> str:
         return f"{self.surface}:request:{message}"
 
-    def _awaited_key(self, chat: str, actor: Actor) -> str:
-        return f"{self.surface}:awaited:{chat}:{actor.person.user_id}"
+    def _awaited_key(self, chat: str, thread: str | None, actor: Actor) -> str:
+        """Return the key of a person's last request at a place; without a thread, as earlier versions stored it."""
+        place = chat if thread is None else f"{chat}:{thread}"
+        return f"{self.surface}:awaited:{place}:{actor.person.user_id}"
 
 
 def _ids(stored: JsonValue) -> list[str]:

@@ -251,7 +251,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
 
     async def _cancel(self, typed: TypedMessage) -> bool:
         """Close the request that a person replied to, or the last one that they were sent; False: there is none."""
-        awaited = await retry(lambda: self._entries.awaited(typed.chat, typed.actor))
+        awaited = await retry(lambda: self._entries.awaited(*typed.place, typed.actor))
         for request in filter(None, (typed.replied, awaited)):
             if (entry := await retry(partial(self._entries.find, request))) is not None:
                 cancel = {"typed": typed.as_cancel(request, entry)}
@@ -264,7 +264,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         """Take a message as what one of our messages asked for; return whether it was that."""
         replied, sent = typed.replied, typed.quoted_at
         if replied is None and typed.is_addressed and not typed.is_edit:
-            replied = await retry(lambda: self._entries.awaited(typed.chat, typed.actor))
+            replied = await retry(lambda: self._entries.awaited(*typed.place, typed.actor))
             if replied is not None and await self._is_for_newer(typed, replied):
                 self._listener.tell(typed, self._labels.which_one_quote)
                 return True

@@ -134,6 +134,10 @@ class Click(NamedTuple):
         return self.place.chat
 
     @property
+    def thread(self) -> str | None:
+        return self.place.thread
+
+    @property
     def place_id(self) -> str:
         return self.place.chat
 

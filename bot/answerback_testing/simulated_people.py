@@ -121,6 +121,9 @@ class HasTypedAnswers(SimulatedPerson, Protocol):
         Returns whether the message was marked as taken, once it is handled.
         """
 
+    async def mention_bot(self, text: str, place: Destination) -> bool:
+        """Type a message to the surface at a place, as a reply to nothing; see `type_message`."""
+
     async def edit_message(self, text: str) -> None:
         """Replace the text of the message that was typed last, without waiting for anything."""
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.ask import Status
+from answerback.core.ask import Ask, Destination, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.walker import Phase
 from answerback_testing.simulated_people import (
     Capability,
+    HasModals,
     HasPlaces,
+    HasTypedAnswers,
     SimulatedPerson,
     requires_capability,
 )
-from answerback_testing.surface_questions import GO
+from answerback_testing.surface_clicks import answered_values
+from answerback_testing.surface_questions import GO, WHY
 from answerback_testing.surface_walks import assert_sees
 
 
@@ -45,3 +48,34 @@ class PlacesContract:
             ask = await stage.harness.wait_until_shown(ask.id)
             assert ask.status is Status.ANSWERED, kind
             assert [vote.by.user_id for vote in ask.walk.votes] == [ada.user_id], kind
+
+    @requires_capability(Capability.MODALS)
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-1", "TYPED-9")
+    async def test_a_mention_in_a_thread_is_for_its_question_whatever_is_being_entered_elsewhere(
+        self, stage: HasPlaces, ada: HasTypedAnswers
+    ) -> None:
+        assert isinstance(ada, HasModals)
+        for thread in await _threads(stage):
+            here = await _ask_why(stage, thread, ada)
+            elsewhere = await _ask_why(stage, stage.place, ada)
+            await ada.look_at(elsewhere)
+            assert await ada.open_modal()
+            assert await ada.mention_bot("because", thread)
+            answers = [
+                answered_values(await stage.harness.wait_until_shown(ask.id))
+                for ask in (elsewhere, here)
+            ]
+            assert answers == [[], ["because"]], thread
+
+
+async def _threads(stage: HasPlaces) -> list[Destination]:
+    """Return a new thread of each kind in the channel of the stage's own place."""
+    places = await stage.other_places()
+    return [place for place in places.values() if place.channel == stage.place.channel]
+
+
+async def _ask_why(stage: HasPlaces, place: Destination, responder: SimulatedPerson) -> Ask:
+    """Create an ask for a text at a place."""
+    form = Form(questions=(WHY,))
+    return await stage.harness.create_ask(form, place, (responder.user_id,))

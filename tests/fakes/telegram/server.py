@@ -151,14 +151,21 @@ class FakeTelegram(UpdateDelivery, Faults):
         return [body for name, body, status in self.log[since:] if name == method and status == 200]
 
     async def person_sends(
-        self, user: User, chat: Chat, text: str, reply_to: int | None = None, **extra: Any
+        self,
+        user: User,
+        chat: Chat,
+        text: str,
+        reply_to: int | None = None,
+        *,
+        topic: int | None = None,
+        **extra: Any,
     ) -> Message:
-        """Have a person send a text, whose ends Telegram trims."""
+        """Have a person send a text, whose ends Telegram trims; a reply is in the topic of its message."""
         parsed = Parsed(text.strip(" \t\r\n"), (), (), (), ())
         replied = chat.messages.get(reply_to or 0)
         message = Message(
             chat.next_id, chat, user, self.now(), parsed, reply_to=reply_to, extra=extra,
-            thread=replied.thread if replied else None,
+            thread=replied.thread if replied else topic,
         )  # fmt: skip
         chat.next_id += 1
         chat.messages[message.id] = message

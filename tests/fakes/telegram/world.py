@@ -48,6 +48,13 @@ class Chat:
     """True if those who are restricted may write."""
     next_id: int = 1
 
+    def add_topic(self) -> int:
+        """Add a topic; return its id, which is that of the message with which it began."""
+        topic = max(self.next_id, 2)  # 1 is the general topic
+        self.next_id = topic + 1
+        self.topics.add(topic)
+        return topic
+
     def first_of_replies(self, message_id: int) -> int:
         """Return the message that a chain of replies began with: in an ordinary supergroup it names their thread."""
         message = self.messages.get(message_id)

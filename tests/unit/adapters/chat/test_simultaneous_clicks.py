@@ -44,6 +44,7 @@ class Click:
     place_id: None = None
     message: str = "m"
     chat: str = "c"
+    thread: None = None
     entry: Entry | None = None
     text: str = ""
     typed: str | None = "t"

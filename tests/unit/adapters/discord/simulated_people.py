@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback_chat import control_codec
@@ -432,6 +432,12 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
             )
             return bool(self._person.types(thread, text).reactions)
         return await self._reply_with(text, (), sticker=with_file)
+
+    async def mention_bot(self, text: str, place: Destination) -> bool:
+        channel = self._discord.world.channel(int(place.thread or place.channel or 0))
+        said = self._said = self._person.mention_bot(channel, text)
+        await self._person.until(lambda: said.reactions)
+        return "✅" in said.reactions
 
     async def send_files(self, text: str, files: Sequence[SampleFile]) -> bool:
         return await self._reply_with(text, files)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback_chat.control_codec import Verb
 from answerback_testing.simulated_people import SampleFile, ShownButton, SimulatedPerson
@@ -335,20 +335,32 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         files = [elsewhere("plan", "https://docs.example.com/1")] if with_file else None
         return await self._say(text, meant=meant, files=files)
 
+    async def mention_bot(self, text: str, place: Destination) -> bool:
+        self._slack.clock.advance(2)
+        return await self._say(f"<@{BOT_USER}> {escape_typed(text)}", place=place)
+
     async def send_files(self, text: str, files: Sequence[SampleFile]) -> bool:
         self._slack.clock.advance(2)
         share = self._slack.people_files.share
         return await self._say(
             f"<@{BOT_USER}> {escape_typed(text)}",
-            meant=True,
             files=[share(each.name, each.data) for each in files],
         )
 
     def count_read(self) -> int:
         return len(self._slack.people_files.requests)
 
-    async def _say(self, text: str, *, meant: bool, files: list[Json] | None) -> bool:
-        thread, notes = self._live().ts, len(self._person.private_notes(self._channel))
+    async def _say(
+        self,
+        text: str,
+        *,
+        meant: bool = True,
+        files: list[Json] | None = None,
+        place: Destination | None = None,
+    ) -> bool:
+        """Post a message at a place, or without one in the thread of the ask."""
+        thread = place.thread if place else self._live().ts
+        notes = len(self._person.private_notes(self._channel))
         said = self._said = await self._person.post(
             self._channel, text, thread=thread, files=files, escape=False
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -351,12 +351,21 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
     async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         self._telegram.pass_time()
         voice = {"file_id": "a", "file_unique_id": "b", "duration": 1}
-        extra = {"voice": voice} if with_file else {}
+        extra: dict[str, Any] = {"voice": voice} if with_file else {}
         to = self._live().id if meant else None
         said = await self._telegram.person_sends(self._user, self._chat, text, to, **extra)
         self._said = said
         if not meant:
             return bool(said.reactions)
+        await self._telegram.until(lambda: said.reactions)
+        return "👍" in said.reactions
+
+    async def mention_bot(self, text: str, place: Destination) -> bool:
+        self._telegram.pass_time()
+        mention = f"@{self._telegram.bot.username} {text}"
+        topic = int(place.thread) if place.thread else None
+        said = await self._telegram.person_sends(self._user, self._chat, mention, topic=topic)
+        self._said = said
         await self._telegram.until(lambda: said.reactions)
         return "👍" in said.reactions
 

@@ -50,8 +50,10 @@ class TelegramStage:
         return SimulatedTelegramPerson(self.telegram, self.telegram.chats[user.id], user)
 
     async def other_places(self) -> Mapping[str, Destination]:
-        self.group.topics.add(45)
-        return {"topic": Destination(surface="telegram", channel=str(self.group.id), thread="45")}
+        topic = Destination(
+            surface="telegram", channel=str(self.group.id), thread=str(self.group.add_topic())
+        )
+        return {"topic": topic}
 
     async def restart(self, delays: Delays = PATIENT) -> None:
         await self._up.aclose()

@@ -32,6 +32,12 @@ async def helper(at: Rig, chat: Chat, below: Message) -> Message:
     return found()[-1]
 
 
+async def say_in_topic(at: Rig, topic: int, text: str) -> None:
+    """Send a text in a topic of the group; return once it is marked."""
+    said = await at.telegram.person_sends(at.ann, at.group, text, topic=topic)
+    await at.telegram.until(lambda: said.reactions)
+
+
 async def own_chat(at: Rig, questions: list[dict[str, Any]]) -> tuple[Ask, Chat]:
     ask = await at.submit(questions, to=f"telegram:@{at.ann.id}")
     at.telegram.pass_time()
@@ -123,6 +129,24 @@ async def test_a_text_answers_again_once_the_request_is_gone(tmp_path: Path, the
         said = await at.telegram.person_sends(at.ann, chat, "because")
         await at.telegram.until(lambda: said.reactions)
         assert (await at.shown(ask)).walk.answers[-1].value == "because"
+
+
+@pytest.mark.rule("TELEGRAM-14", "TELEGRAM-16")
+@pytest.mark.parametrize("text", ["@answerback_bot not now", "/cancel@answerback_bot"])
+async def test_what_is_typed_in_a_topic_is_for_the_last_request_there(
+    tmp_path: Path, text: str
+) -> None:
+    async with rig(tmp_path) as at:
+        topics = [at.group.add_topic() for _ in range(2)]
+        asks = [await at.submit([WHY], to=f"telegram:{at.group.id}/{each}") for each in topics]
+        at.telegram.pass_time()
+        for ask in asks:
+            await press(at, at.ann, live(at.group, ask), LABELS.reply)
+            await helper(at, at.group, live(at.group, ask))
+        for topic, said in zip(topics, (text, "@answerback_bot later"), strict=True):
+            await say_in_topic(at, topic, said)
+        replies = [(await at.shown(ask)).walk.reply for ask in asks]
+        assert replies == ["not now" if "not now" in text else None, "later"]
 
 
 @pytest.mark.rule("TELEGRAM-14")

@@ -236,7 +236,7 @@ async def test_whoever_writes_as_a_group_is_nobody(tmp_path: Path, who: str) -> 
         if who == "anonymous":
             writer.id = int(ANONYMOUS_ADMINISTRATOR)
         writer.is_bot = who == "bot"
-        extra = {"sender_chat": at.group.json()} if who == "channel" else {}
+        extra: dict[str, Any] = {"sender_chat": at.group.json()} if who == "channel" else {}
         ask = await at.submit([GO], responders="anyone")
         at.telegram.pass_time()
         shown = live(at.group, ask)
