@@ -627,6 +627,19 @@
     if (box) document.getElementById(box)?.focus({ preventScroll: byPointer });
   }, true);
 
+  const PARTS = ".sheet, .ondemand, .option.other > .own, form"; // what is entered in one is sent by a button of its own
+
+  // The button that sends what is entered where the focus is; none where several decide about it.
+  function buttonOf(focused) {
+    if (focused.matches("button")) return focused;
+    if (focused.matches("a, summary")) return null;
+    const isOfAsk = focused === document.body || focused.closest("main .card");
+    const part = focused.closest(PARTS) || focused.form || (isOfAsk && form());
+    if (!part) return null;
+    const within = (part.matches("form") && part.querySelector(".option.other:has(:checked) > .own")) || part;
+    return Array.from(within.querySelectorAll("[data-send]")).find((each) => each.closest(PARTS) === within);
+  }
+
   document.addEventListener("keyup", () => (byArrow = false));
 
   // What is chosen is not left below the button that answers.
@@ -644,14 +657,10 @@
       return;
     }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      const focusedId = document.activeElement && document.activeElement.id;
-      const own = focusedId === "other" && current.querySelector("#othering .own button, .option.other .own button");
-      const answering = document.querySelector(".yesno button:focus") || own || current.querySelector(".answers:not(.yesno, .own) button.primary");
-      const sheet = document.activeElement && document.activeElement.closest(".sheet");
-      const button = sheet ? sheet.querySelector("button") : answering;
+      const button = buttonOf(document.activeElement);
       if (button) {
         event.preventDefault();
-        current.requestSubmit(button);
+        button.click();
       }
       return;
     }
