@@ -18,6 +18,7 @@ from answerback.runtime.extensions import row_tables
 from answerback.runtime.foundation import Foundation
 from answerback.runtime.replica_lifecycle import Replica, listen_for_changes
 from answerback.runtime.supervision import run_supervised
+from answerback.workers.housekeeping import Housekeeping
 from answerback.workers.inquiry import HttpInquiryBackend
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.retention import RetentionPolicy
@@ -44,15 +45,16 @@ async def start_background(on: Foundation, built: BuiltService) -> Background:
         inquiry = HttpInquiryBackend(http, settings.inquiry.url, settings.inquiry.timeout).answer
     dispatcher = _build_dispatcher(on, built)
     message_sync = MessageSync(service)
-    retention_settings = settings.retention
+    kept = settings.retention
     retention = RetentionPolicy(
-        service, retention_settings.days, retention_settings.audit_days, row_tables()
+        service, kept.days, kept.audit_days, row_tables(), message_sync.is_busy
     )
-    scheduler = Scheduler(service, message_sync, inquiry, retention)
+    scheduler = Scheduler(service, message_sync, inquiry)
     loops: list[tuple[str, Loop]] = [
         ("scheduler", scheduler.run),
         ("delivery", dispatcher.run),
         ("presence", service.presence.run),
+        *Housekeeping(service, retention).loops(),
     ]
     loops += built.extensions.loops()
     replica = None

@@ -125,6 +125,10 @@ class MessageSync:
         """The number of asks that are waiting here to be shown, or are being shown."""
         return len(self._queues)
 
+    def is_busy(self) -> bool:
+        """Return True while at least half as many asks wait here to be shown as can be shown at once."""
+        return self.pending_count >= self.pace.concurrent // 2
+
     def on_remote_change(self, ask_id: str) -> None:
         """Handle a change by another process: if the ask is waiting here to be shown, it waits no longer."""
         if ask_id in self._queues:

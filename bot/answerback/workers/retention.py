@@ -4,11 +4,12 @@ that."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from answerback.core.errors import UnreadableRowError
+from answerback.ports.claims import Claim
 from answerback.ports.extension_rows import RowTable
 from answerback.service.service import Service
 
@@ -17,6 +18,14 @@ logger = logging.getLogger(__name__)
 _DAY: Final = 86_400.0
 _BATCH: Final = 50
 """The number of asks that are listed at a time; each is erased in a separate transaction."""
+_LEASE: Final = "retention"
+"""The lease under which asks are erased: of processes that share a store, one at a time does it."""
+_LEASE_SECONDS: Final = 300.0
+"""Seconds of that lease, which is renewed for each batch."""
+_PAUSE: Final = 1.0
+"""Seconds until it is checked again whether many messages wait to be shown."""
+_MAX_PAUSES: Final = 5
+"""Pauses before each ask, so that a platform that is down does not keep others' asks in the database."""
 
 
 @dataclass
@@ -31,6 +40,8 @@ class RetentionPolicy:
     """Days for which lines about refused calls are kept; None: for ever."""
     tables: Sequence[RowTable] = ()
     """The tables of extensions, which say how long their rows are kept."""
+    is_busy: Callable[[], bool] = lambda: False
+    """Returns True while many messages wait to be shown: each erased ask adds one."""
     _unreadable: set[str] = field(default_factory=set)
     """Asks that cannot be erased because they cannot be read; each is logged once."""
 
@@ -46,8 +57,9 @@ class RetentionPolicy:
             return
         before, erased = now - self.days * _DAY, 0
         await store.maintenance.prune_deliveries(before)
-        while ask_ids := await self._find_erasable(before):
+        while (ask_ids := await self._find_erasable(before)) and await self._hold_lease():
             for ask_id in ask_ids:
+                await self._let_messages_pass()
                 erased += await self._erase(ask_id)
         if erased:
             await store.erasure.scrub()
@@ -58,6 +70,19 @@ class RetentionPolicy:
         limit = _BATCH + len(self._unreadable)
         ask_ids = await self.service.store.erasure.list_erasable(before, limit)
         return [ask_id for ask_id in ask_ids if ask_id not in self._unreadable]
+
+    async def _hold_lease(self) -> bool:
+        """Take or renew the lease; return False if another process has it."""
+        claim = Claim(self.service.claim.holder, _LEASE_SECONDS)
+        return await self.service.store.leases.take(_LEASE, claim) is not None
+
+    async def _let_messages_pass(self) -> None:
+        """Pause while many messages wait to be shown, but not for long."""
+        clock = self.service.clock
+        for _ in range(_MAX_PAUSES):
+            if not self.is_busy():
+                return
+            await clock.sleep_until(clock.now() + _PAUSE)
 
     async def _erase(self, ask_id: str) -> bool:
         try:

@@ -21,7 +21,6 @@ from answerback.core.errors import (
     UnreadableRowError,
 )
 from answerback.core.escalation import escalate, skip_escalation
-from answerback.core.files import CLAIM_SECONDS
 from answerback.core.form import Question
 from answerback.ports.claims import MIN_REMAINING_FRACTION
 from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector, sleep_until_woken
@@ -32,16 +31,12 @@ from answerback.workers.crashes import MAX_DEADLINE_CRASHES, Crashes, Work
 from answerback.workers.late_edits import LATE_SECONDS
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.reminders import RETRY_DELAY, remind
-from answerback.workers.retention import RetentionPolicy
 
 logger = logging.getLogger(__name__)
 
 _BATCH: Final = 100
 _SWEEP_INTERVAL: Final = 60.0
 """Seconds between two sweeps for outdated messages that no process is showing."""
-_PRUNE_INTERVAL: Final = 3_600.0
-_KEEP_SECONDS: Final = 7 * 86_400.0
-"""Seconds for which delivery ids, idempotency keys, remembered answers and drafts are kept."""
 _CRASHED: Final = "Scheduled work for an ask crashed"
 _UNREADABLE_DELAY: Final = 600.0
 """Seconds until an ask is tried again that cannot be read."""
@@ -60,8 +55,6 @@ class Scheduler:
     service: Service
     message_sync: MessageSync
     inquiry: Inquiry | None = None
-    retention: RetentionPolicy | None = None
-    """The times for which the contents of asks are kept; None: for ever."""
     reminder_timeout: float = 45.0
     """Seconds until a reminder that hangs is abandoned and retried."""
     _began_at: float = float("-inf")
@@ -70,7 +63,6 @@ class Scheduler:
     """When nothing that a process before it has begun can take effect any more, by the monotonic clock."""
     _sleeping_until: float | None = None
     _swept: float = float("-inf")
-    _pruned: float = float("-inf")
     _in_progress: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """Inquiries and reminders in progress: work on an ask that is slow because it depends on others."""
     _reminder_timeouts: dict[str, asyncio.Timeout] = field(default_factory=dict)
@@ -114,7 +106,7 @@ class Scheduler:
                     started = True
                 await self._reschedule()
                 now = self.service.clock.now()  # the clock may have been set meanwhile
-                await self._sweep_and_prune(now)
+                await self._sweep_if_due(now)
                 if await self.run_once():
                     continue
                 due = await self.service.store.claims.next_due(now)
@@ -145,7 +137,7 @@ class Scheduler:
             self._postponed.clear()
             self._set_aside.clear()
             self._crashes.clear()
-            self._swept = self._pruned = float("-inf")
+            self._swept = float("-inf")
         while self._set_backs:
             set_back, at = self._set_backs[0]
             await self.service.store.maintenance.shift_schedule(set_back, at)
@@ -156,19 +148,12 @@ class Scheduler:
             )
             self.service.hooks.deliver()
 
-    async def _sweep_and_prune(self, now: float) -> None:
+    async def _sweep_if_due(self, now: float) -> None:
         # Once a dead process's claims have expired, other processes show its asks.
         if now - self._swept >= min(_SWEEP_INTERVAL, self.service.claim.seconds):
             await self.sweep()
             await self.service.store.maintenance.note_time(now)
-            await self.service.store.files.prune(now - CLAIM_SECONDS)
             self._swept = now
-        if now - self._pruned >= _PRUNE_INTERVAL:
-            await self.service.store.maintenance.prune(now - _KEEP_SECONDS)
-            await self.service.store.files.delete_remains()
-            if self.retention is not None:
-                await self.retention.enforce(now)
-            self._pruned = now
 
     async def _sleep(self, until: float) -> None:
         # Claims on work in progress are renewed, and expired claims of dead processes are taken over.

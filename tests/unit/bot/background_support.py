@@ -16,6 +16,7 @@ from answerback.core.form import Question
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Route, Routes
+from answerback.workers.housekeeping import Housekeeping
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
@@ -69,17 +70,22 @@ async def running(
         call_later=parts.timers.call_later,
     )
     answer = None if inquiry is None else inquiry.answer
-    retention = RetentionPolicy(service, days, None)
-    scheduler = Scheduler(service, sync, answer, retention)
-    loop = asyncio.create_task(scheduler.run())
+    scheduler = Scheduler(service, sync, answer)
+    loops = [asyncio.ensure_future(scheduler.run())]
     try:
         # Until its first sweep is over: it would deal with what a test does meanwhile.
         await parts.clock.wait_for_sleepers(1)
+        if days is not None:
+            retention = RetentionPolicy(service, days, None, is_busy=sync.is_busy)
+            housekeeping = Housekeeping(service, retention)
+            loops += [asyncio.ensure_future(run()) for _, run in housekeeping.loops()]
         yield service, sync
     finally:
-        loop.cancel()
-        with suppress(asyncio.CancelledError):
-            await loop
+        for loop in loops:
+            loop.cancel()
+        for loop in loops:
+            with suppress(asyncio.CancelledError):
+                await loop
         await scheduler.stop()
         await sync.stop()
 

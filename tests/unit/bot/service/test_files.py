@@ -18,8 +18,8 @@ from answerback.presentation.batch_rows import whole_prompt
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes, read_submission
-from answerback.workers.message_sync import MessageSync
-from answerback.workers.scheduler import Scheduler
+from answerback.workers.housekeeping import Housekeeping
+from answerback.workers.retention import RetentionPolicy
 from tests.service_support import WAIT, actor, ask_user
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.service.test_remembered_answers import call
@@ -103,8 +103,9 @@ async def test_uploads_that_no_ask_names_are_deleted_after_an_hour(parts: Parts)
     await parts.clock.advance(CLAIM_SECONDS + 1)
     with pytest.raises(Exception, match="Invalid ask_user call"):
         await service.submit(read_submission({**body, "files": [{"id": file.id}]}))
-    upkeep = asyncio.create_task(Scheduler(service, MessageSync(service)).run())
+    loops = dict(Housekeeping(service, RetentionPolicy(service, None, None)).loops())
+    pruning = asyncio.ensure_future(loops["uploads"]())
     async with asyncio.timeout(WAIT):
         while await store.files.get(file.id) is not None:  # noqa: ASYNC110 nothing tells of it
             await asyncio.sleep(0.01)
-    upkeep.cancel()
+    pruning.cancel()
