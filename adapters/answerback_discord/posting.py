@@ -375,6 +375,11 @@ class Posting(JsonMessages):
         return [message async for message in self._ours(channel, after)]
 
 
+def earlier_ids(message: Mapping[str, JsonValue] | None) -> Sequence[str]:
+    """Return the ids of the deleted messages that an ask's live message replaces."""
+    return [str(each["id"]) for each in objects_of((message or {}).get(_EARLIER))]
+
+
 def thread_of(ask: Ask) -> Json:
     """Return the fields of the request that creates an ask's thread."""
     first = ask.form.questions[0]

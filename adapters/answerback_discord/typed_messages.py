@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from answerback.core.ask import Ask, Destination
+from answerback.core.errors import PlatformError
 from answerback.core.intents import ShownRevision
 from answerback.ports.surface import Rejected
 from answerback.presentation.attribution import fill
@@ -18,10 +19,11 @@ from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_listener import BotMessageListener
 from answerback_chat.control_codec import object_of
 from answerback_chat.sent_files import SentFile
-from answerback_discord import parse, private_notes
+from answerback_discord import parse, posting, private_notes
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind
 from answerback_discord.components import Json
+from answerback_discord.errors import ErrorCode, has_code
 from answerback_discord.markdown_text import escape
 from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 from answerback_discord.sent_files import readable
@@ -96,9 +98,27 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
-            control = parse.live_message_control(object_of(await self.calls.get(path)))
+            try:
+                message = object_of(await self.calls.get(path))
+            except PlatformError as error:
+                if has_code(error, ErrorCode.UNKNOWN_MESSAGE):
+                    return await self._ask_of_deleted(replied)
+                if has_code(error, ErrorCode.UNKNOWN_CHANNEL):
+                    return None
+                raise
+            control = parse.live_message_control(message)
             ask_id = control.ask_id if control else None
         return await self._wait_for_message_id(ask_id, replied.id) if ask_id else None
+
+    async def _ask_of_deleted(self, replied: ReferencedMessage) -> Ask | None:
+        """The open ask that a deleted message showed: reminders below it still link to it."""
+        place = await self.channels.get_place(replied.channel_id)
+        is_thread = place.kind is ChannelKind.THREAD
+        channel = (place.parent or "") if is_thread else place.id
+        async for ask in self.asks.each_open(SURFACE, channel, place.id if is_thread else None):
+            if replied.id in posting.earlier_ids(ask.placement.message):
+                return ask
+        return None
 
     async def _send_direct(self, typed: TypedMessage, text: str) -> None:
         to = Destination(surface=SURFACE, user=typed.actor.person.user_id)

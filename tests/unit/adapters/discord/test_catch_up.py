@@ -320,3 +320,18 @@ async def test_replies_to_a_message_that_another_process_stores_later_are_read_t
         await up.store.asks.change(ask.id, touch)
         await wait_for_mark(town.ann, said)
         assert values(await up.shown(ask)) == ["because"]
+
+
+@pytest.mark.rule("TYPED-8")
+async def test_a_reply_to_a_person_whose_message_was_deleted_is_left_alone(town: Town) -> None:
+    bob = town.discord.person("bob", town.guild)
+    async with town.up() as up:
+        ask = await submit_ask(up, TEXT)
+    question = bob.types(town.channel, "lunch?")
+    said = town.ann.replies(question, "sure, at 12")
+    town.discord.delete(question)
+    async with town.up() as up:
+        await wait_until_caught_up(up)
+        await wait_for_mark(town.ann, town.ann.replies(town.prompt(ask), "because"))
+    assert not said.reactions
+    assert not town.discord.direct(town.ann.user).messages

@@ -11,6 +11,7 @@ from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.rig import Rig
 
 YES_NO = [{"id": "go", "text": "Apply it?", "answer_type": "boolean"}]
+TEXT = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:
@@ -87,3 +88,26 @@ async def test_each_reminder_in_the_thread_of_a_deleted_message_counts_once(up: 
         await up.surface.remind(ask, number)
     waiting = [m for m in thread.messages.values() if "still waiting" in m.content]
     assert len(waiting) == 3
+
+
+@pytest.mark.rule("TYPED-1")
+@pytest.mark.parametrize("where", ["channel", "thread"])
+async def test_a_reply_to_a_reminder_counts_although_the_message_it_links_to_was_deleted(
+    up: Rig, where: str
+) -> None:
+    place = up.discord.add_thread(up.channel) if where == "thread" else up.channel
+    to = f"discord:{up.channel.id}" + (f"/{place.id}" if where == "thread" else "")
+    ask = await up.until_current(await up.submit(TEXT, to=to))
+    await up.surface.remind(ask, 0)
+    [reminder] = [each for each in live_messages(up) if "still waiting" in each.content]
+    up.discord.delete(live_message(up, ask))
+    await up.ann.until(lambda: up.discord.faults.count("POST /channels/*/messages") == 3)
+    ask = await up.until_current(ask)
+    said = up.ann.replies(reminder, "because")
+    await up.ann.until(lambda: said.reactions)
+    assert [each.value for each in (await up.shown(ask)).walk.answers] == ["because"]
+
+
+def live_messages(up: Rig) -> list[Message]:
+    posted = [m for each in up.discord.world.channels.values() for m in each.messages.values()]
+    return [m for m in posted if m.author_id == up.discord.bot.id and not m.deleted]
