@@ -53,7 +53,7 @@ class ManualClock:
         self._now = start
         self._passed = 1_000.0
         self._moved = asyncio.Condition()
-        self._sleepers = 0
+        self._asleep_until: list[float] = []
 
     def now(self) -> float:
         return self._now
@@ -64,19 +64,21 @@ class ManualClock:
     async def sleep_until(self, when: float) -> None:
         clock_offset = self._now - self._passed
         async with self._moved:
-            self._sleepers += 1
+            self._asleep_until.append(when)
             self._moved.notify_all()
             try:
                 await self._moved.wait_for(
                     lambda: self._now >= when or self._now - self._passed < clock_offset
                 )
             finally:
-                self._sleepers -= 1
+                self._asleep_until.remove(when)
 
     async def wait_for_sleepers(self, sleepers: int) -> None:
         """Return once the given number of tasks sleep: one that is not asleep yet would miss that the clock is set."""
         async with asyncio.timeout(WAIT), self._moved:
-            await self._moved.wait_for(lambda: self._sleepers >= sleepers)
+            await self._moved.wait_for(
+                lambda: sum(when > self._now for when in self._asleep_until) >= sleepers
+            )
 
     async def advance(self, seconds: float) -> None:
         """Let time pass, and wake sleepers."""

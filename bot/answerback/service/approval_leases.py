@@ -35,7 +35,7 @@ class ApprovalLeases:
         self._clock = clock
         self._is_waiting = is_waiting
         self._running_since = clock.monotonic()
-        """Since when this process has been running without a break, by the monotonic clock."""
+        """Since when this process and its store have been running without a break, by the monotonic clock."""
         self._ahead = clock.now() - clock.monotonic()
 
     def run_since(self, at: float) -> None:

@@ -116,6 +116,8 @@ class Scheduler:
                     error,
                     extra={"action": "upkeep_failed"},
                 )
+                # Nobody could renew a lease meanwhile, in this process or another.
+                self.service.approval_leases.run_since(clock.monotonic())
                 due = now + 1.0
             crashed = [at for at in self._crashes.next_attempts() if at > now]
             postponed = (*self._postponed.values(), *self._set_aside.values(), *crashed)

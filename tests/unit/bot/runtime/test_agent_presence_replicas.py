@@ -10,18 +10,20 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask
+from answerback.core.giving_up import GaveUp
 from answerback.ports.claims import Claim
 from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from answerback.runtime.replica_lifecycle import listen_for_changes
 from answerback.service import agent_presence
-from answerback.service.agent_presence import AGENT, GRACE, HANDOVER
+from answerback.service.agent_presence import AGENT, CALLER, GRACE, HANDOVER
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import WAIT, FakePage, ManualClock, ask_user
 from tests.stores.shared_file import SharedFile, SharedStore
 from tests.unit.bot.service.test_agent_presence import StoredPresence, waiting
+from tests.unit.bot.service.test_approval_leases import database_away, gave_up, now, submit
 
 
 class Pair:
@@ -30,6 +32,7 @@ class Pair:
     def __init__(self, folder: Path) -> None:
         self.clock = ManualClock()
         self._file = SharedFile(folder / "a.db")
+        self.stores: list[SharedStore] = []
         self.schedulers: list[Scheduler] = []
 
     @asynccontextmanager
@@ -37,6 +40,7 @@ class Pair:
         """One process, which listens to the other."""
         store = SharedStore(self._file)
         await store.open()
+        self.stores.append(store)
         page = FakePage("web", responders=("anyone",))
         service = Service(
             store, self.clock, {"web": page}, known_surfaces=frozenset(), claim=Claim(name, 60.0)
@@ -163,6 +167,46 @@ async def test_a_process_whose_agent_stays_stores_no_more_than_it_would_alone(
     async with waiting(ann, ask):
         await made.passes(AGENT.seconds / 2, ann, ben)
     assert [each.made for each in changes] == [[True], []]
+
+
+@pytest.mark.rule("LATE-8")
+async def test_an_approval_whose_caller_waits_at_another_process_outlives_an_outage_of_the_database(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    await made.clock.advance(10 * CALLER.seconds)
+    ask = await submit(ann, to="web", responders=None)
+    scheduling = asyncio.create_task(made.schedulers[1].run())
+
+    async def pass_time(seconds: float) -> None:
+        await made.clock.wait_for_sleepers(1)
+        await made.clock.advance(seconds)
+        await ann.presence.run_once()
+
+    with ben.follow(ask.id) as follower:
+
+        async def handled() -> Ask:
+            """Return the ask once Ben has handled that its lease has run out."""
+            async with asyncio.timeout(WAIT):
+                while (found := await now(ben, ask)).open and (
+                    found.presence_lapses_at is None or found.presence_lapses_at <= made.clock.now()
+                ):
+                    await follower.next_commit()
+            return found
+
+        async with waiting(ann, ask):
+            with database_away(*made.stores):
+                for _ in range(5):
+                    await pass_time(CALLER.renewal)
+            await pass_time(1)
+            assert (await handled()).open
+            for _ in range(5):
+                await pass_time(CALLER.renewal)
+            assert (await now(ben, ask)).open
+        await pass_time(CALLER.seconds + 1)
+        assert gave_up(await handled()) is GaveUp.GONE
+    scheduling.cancel()
+    await asyncio.gather(scheduling, return_exceptions=True)
 
 
 @pytest.mark.rule("WAITING-4")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from answerback.service.agent_presence import CALLER, GRACE
 from answerback.service.late_answers import HoldKey
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import WAIT, actor, ask_user
 from tests.unit.bot.background_support import reopen_store, running
 from tests.unit.bot.conftest import Parts
@@ -48,6 +50,20 @@ async def now(service: Service, ask: Ask) -> Ask:
 
 def gave_up(ask: Ask) -> GaveUp | None:
     return ask.outcome.gave_up if ask.outcome else None
+
+
+@contextmanager
+def database_away(*stores: SqliteStore) -> Iterator[None]:
+    """Let everything fail that processes read and write."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise StoreError("away")
+
+    with pytest.MonkeyPatch.context() as patched:
+        for store in stores:
+            for method in ("read", "write"):
+                patched.setattr(store.database, method, fail)
+        yield
 
 
 async def run_out(service: Service, ask: Ask, parts: Parts, seconds: float) -> Ask:
@@ -164,6 +180,26 @@ async def test_a_lease_that_cannot_be_renewed_while_the_database_is_away_is_rene
     await waiting.__aexit__(None, None, None)
     renewed = await now(service, ask)
     assert renewed.presence_lapses_at == parts.clock.now() + LEASE
+
+
+@pytest.mark.rule("LATE-8")
+async def test_a_lease_begins_anew_after_the_database_was_away(parts: Parts) -> None:
+    async with running(parts) as (service, _):
+        await parts.clock.advance(10 * LEASE)
+        ask = await submit(service, to="web", responders=None)
+        with service.follow(ask.id) as following:
+            with database_away(parts.store):
+                for _ in range(5):
+                    await parts.clock.wait_for_sleepers(1)
+                    await parts.clock.advance(RENEWAL)
+            for expected in (None, GaveUp.GONE):
+                await parts.clock.wait_for_sleepers(1)
+                await parts.clock.advance(1)
+                async with asyncio.timeout(WAIT):
+                    changed = await following.next_commit()
+                assert changed is not None
+                assert gave_up(changed) is expected
+                await parts.clock.advance(LEASE)
 
 
 @pytest.mark.rule("LATE-8")
