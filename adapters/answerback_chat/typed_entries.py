@@ -197,8 +197,8 @@ class TypedEntries(ABC, Generic[C]):
         digest = selection_digest(selected)
         request: dict[str, JsonValue] = {"control": control.encode(), "page": page}
         request |= {"digest": digest, "after": click.delivery}
-        await self._asks.save_draft(self._request_key(sent), request)
-        await self._asks.save_draft(awaited, sent)
+        await self._asks.save_draft(self._request_key(sent), request, ask.id)
+        await self._asks.save_draft(awaited, sent, ask.id)
 
     def first_page(self, spec: FormSpec) -> int:
         """Return the first input that is typed: what was ticked before is not asked for again."""

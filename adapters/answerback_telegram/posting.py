@@ -140,7 +140,7 @@ class Posting(JsonMessages):
             )
             raise
         for full in sent.values():  # so that replies to them are for the ask
-            await self.asks.save_draft(about_key(str(full)), ask.id)
+            await self.asks.save_draft(about_key(str(full)), ask.id, ask.id)
         return ref | {pictures.STORED: sent}
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
@@ -216,15 +216,15 @@ class Posting(JsonMessages):
             view, people_text.mentions(recipients, names), text, self.labels
         )
         key = _reminder_key(ask, number)
-        await self.asks.save_draft(key, "")
+        await self.asks.save_draft(key, "", ask.id)
         try:
             full = await self.helpers.send(place, payload, str(ref["id"])) or ""
         except PlatformError as error:
             if not may_have_succeeded(error):
                 await self.asks.save_draft(key, None)
             raise
-        await self.asks.save_draft(key, full)
-        await self.asks.save_draft(about_key(full), ask.id)
+        await self.asks.save_draft(key, full, ask.id)
+        await self.asks.save_draft(about_key(full), ask.id, ask.id)
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
         # As they were stored: a bot cannot list its messages.

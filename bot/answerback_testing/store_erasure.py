@@ -249,9 +249,12 @@ class ErasureContract:
     ) -> None:
         """Ids of messages have to be known until these say that the ask was erased."""
         await answer_secretly(store)
-        await store.drafts.save("chat:reminder_of_ask_1:0", "17.1", 1_500.0)
+        for key in ("chat:reminder_of_ask_1:0", "chat:about:17.1"):
+            await store.drafts.save(key, "17.1", 1_500.0, "ask_1")
         await store.erasure.erase("ask_1", 9_000.0, ())
-        assert await store.drafts.get("chat:reminder_of_ask_1:0") == "17.1"
+        await store.maintenance.prune(9_000.0)
+        for key in ("chat:reminder_of_ask_1:0", "chat:about:17.1"):
+            assert await store.drafts.get(key) == "17.1"
 
     async def test_a_key_can_be_used_again_once_its_ask_is_erased(self, store: Store) -> None:
         await answer_secretly(store)

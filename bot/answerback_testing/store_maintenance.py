@@ -157,13 +157,48 @@ class MaintenanceContract:
         await store.maintenance.prune(20.0)
         again = await store.asks.create(Write(new_ask(2, at=30.0)), key)
         assert again == Existing(new_ask(at=10.0), same_body=True)
-        await store.asks.change("ask_1", end_decision())
-        assert await store.maintenance.prune(20.0) == 1
+        await store.asks.change("ask_1", end_decision(at=2_000.0))
+        await store.maintenance.prune(2_000.0)
+        assert await store.asks.find_created(key) is not None, "it has only just ended"
+        assert await store.maintenance.prune(2_001.0) == 1
         assert await store.asks.find_created(key) is None
+
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_keeps_the_drafts_of_an_ask_that_is_open_or_has_just_ended(
+        self, store: Store
+    ) -> None:
+        """Messages are known by nothing else, and have yet to say how the ask ended."""
+        for number in (1, 2, 12):
+            await store.asks.create(Write(new_ask(number, at=1.0)), None)
+        await store.asks.change("ask_2", end_decision(at=5.0))
+        await store.drafts.save("chat:shown:ask_1:U1", "of it", 10.0)
+        await store.drafts.save("chat:about:17", "ask_2", 10.0, "ask_2")
+        await store.drafts.save("chat:about:17", "ask_1", 10.0, "ask_1")
+        await store.drafts.save("chat:about:18", "ask_2", 10.0, "ask_2")
+        await store.drafts.save("chat:about:19", "ask_3", 10.0, "ask_3")
+        await store.drafts.change("chat:about:17", lambda _: "changed", 10.0)
+        assert await store.maintenance.prune(20.0) == 2
+        kept = [await store.drafts.get(f"chat:{key}") for key in ("shown:ask_1:U1", "about:17")]
+        assert kept == ["of it", "changed"]
+        await store.asks.change("ask_1", end_decision(at=2_000.0))
+        assert await store.maintenance.prune(2_000.0) == 0
+        assert await store.maintenance.prune(2_001.0) == 2
 
     async def test_pruning_continues_beyond_one_batch(self, store: Store) -> None:
         await asyncio.gather(*(store.drafts.save(f"d{n}", n, 1.0) for n in range(2_500)))
         assert await store.maintenance.prune(2.0) == 2_500
+
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_finds_old_drafts_among_many_that_are_kept(self, store: Store) -> None:
+        await store.asks.create(Write(new_ask()), None)
+        about = ("", "ask_1")
+        drafts = (store.drafts.save(f"d{n}", n, 1.0 + n, about[n % 2]) for n in range(2_500))
+        await asyncio.gather(*drafts)
+        assert await store.maintenance.prune(2_401.0) == 1_200
+        assert await store.maintenance.prune(2_401.0) == 0
+        for n in range(2_500):
+            is_kept = n % 2 == 1 or n >= 2_400
+            assert (await store.drafts.get(f"d{n}") is not None) == is_kept
 
     @pytest.mark.rule("DATA-16")
     async def test_pruning_finds_old_deliveries_among_many_recent_ones(self, store: Store) -> None:

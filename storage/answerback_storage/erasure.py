@@ -29,8 +29,8 @@ _ERASE_RELATED: Final = (
     "DELETE FROM deliveries WHERE ask_id > 'push ' || $1 || ' ' AND ask_id < 'push ' || $1 || '!'",
     "DELETE FROM extension_rows WHERE ask_id = $1",
     # See `rows.draft_ask_id`.
-    """DELETE FROM drafts WHERE ask_id = $1
-        OR (ask_id IS NULL AND {position}(':' || key || ':', ':' || $1 || ':') > 0)""",
+    """DELETE FROM drafts WHERE (ask_id = $1 OR ask_id IS NULL)
+        AND {position}(':' || key || ':', ':' || $1 || ':') > 0""",
 )
 """The statements that erase the rows that go with an ask's content, by the ask's id, besides the tables of
 extensions."""

@@ -12,7 +12,7 @@ from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
 from answerback_storage.extension_rows import schema_tables
 from answerback_storage.record import LATEST_TIME
-from answerback_storage.sql_database import KEYS, Part, SqlDatabase, Transaction
+from answerback_storage.sql_database import Part, SqlDatabase, Transaction
 
 STEP: Final = 1_000
 """Rows deleted in one transaction, so that no click waits for all of them, and asks held in memory at once."""
@@ -24,8 +24,6 @@ _KEYS: Final = {
 }
 """The primary keys of further tables that are pruned."""
 _PRUNED_IF: Final = {
-    # The key of an open ask is kept: a late retry must not ask people a second time.
-    "idempotency": "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
     # Outcomes that an agent has not seen are kept.
     "owed": "AND told > 0",
     "record": "AND ask_id IS NULL",
@@ -45,13 +43,14 @@ _NOTE_TIME: Final = """INSERT INTO seen (id, at) SELECT $1, CAST($2 AS double pr
 
 class SqlMaintenance(Part[SqlDatabase], Maintenance):
     async def prune(self, before: float) -> int:
-        own = [await self._prune_table(table, before) for table in (*KEYS, "grants", "owed")]
+        own = [await self._prune_table(table, before) for table in ("remembered", "grants", "owed")]
+        of_asks = [await self._prune_of_asks(table, before) for table in ("idempotency", "drafts")]
         of_extensions = [
             await self._prune_rows(table.name, *table.pruned, before)
             for table in schema_tables()
             if table.pruned is not None
         ]
-        return sum(own + of_extensions)
+        return sum(own + of_asks + of_extensions)
 
     async def prune_audit(self, before: float) -> int:
         return await self._prune_table("record", before)
@@ -61,6 +60,22 @@ class SqlMaintenance(Part[SqlDatabase], Maintenance):
         for state in (DeliveryState.DELIVERED, DeliveryState.DEAD):
             while step := len(await self._db.execute(_PRUNE_DELIVERIES, state.value, before)):
                 deleted += step
+        return deleted
+
+    async def _prune_of_asks(self, table: str, before: float) -> int:
+        """Delete what is old and belongs to no ask that is open or was changed since then.
+
+        One transaction looks at a limited number of rows, as there may be many that are kept.
+        """
+        end = f"SELECT at FROM {table} WHERE at > $1 AND at < $2 ORDER BY at LIMIT 1 OFFSET {STEP}"
+        delete = f"""DELETE FROM {table} WHERE at >= $1 AND at < $2 AND NOT EXISTS (SELECT 1 FROM asks
+            WHERE id = ask_id AND (status = 'open' OR updated_at >= $3)) RETURNING 1"""
+        deleted, since = 0, 0.0
+        while since < before:
+            found = await self._db.fetch(end, since, before)
+            until = found[0][0] if found else before
+            deleted += len(await self._db.execute(delete, since, until, before))
+            since = until
         return deleted
 
     async def _prune_table(self, table: str, before: float) -> int:

@@ -102,14 +102,17 @@ def read_values(kind: TypeAdapter[T], table: str, found: Iterable[tuple[bytes]])
     return [kind.validate_python(value[0]) for value in values if value is not None]
 
 
-def draft_ask_id(key: str) -> str | None:
+def draft_ask_id(key: str, default: str) -> str | None:
     """Return the ask that a draft is about: keys consist of ids, after a word for the kind of draft.
 
-    Empty: about none; None: it is not clear, because more than one part of the key looks like an ask's id.
+    None: it is not clear, because more than one part of the key looks like an ask's id.
+
+    Args:
+        default: the ask that it is about if its key names none.
     """
     parts = (part for part in key.split(":") if part.startswith(_ASK_ID_PREFIX))
     ask_ids = {part for part in parts if len(part) <= _ASK_ID_CHARACTERS}
-    return None if len(ask_ids) > 1 else next(iter(ask_ids), "")
+    return None if len(ask_ids) > 1 else next(iter(ask_ids), default)
 
 
 def dump_request(request: Request) -> str:

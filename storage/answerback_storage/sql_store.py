@@ -98,17 +98,18 @@ class SqlDrafts(Part[SqlDatabase], Drafts):
                 found = await self._db.execute(update, *values, stored, rows.dump(value), at)
         return bool(found)
 
-    async def save(self, key: str, value: JsonValue, at: float) -> None:
+    async def save(self, key: str, value: JsonValue, at: float, ask_id: str = "") -> None:
         condition, values = self._db.key("drafts", key)
         if value is None:
             await self._db.execute(f"DELETE FROM drafts WHERE {condition}", *values)
         else:
-            insert = f"{self._insert} DO UPDATE SET value = excluded.value, at = excluded.at"
-            await self._db.execute(insert, *self._row(key, value, at))
+            insert = f"""{self._insert}
+                DO UPDATE SET value = excluded.value, at = excluded.at, ask_id = excluded.ask_id"""
+            await self._db.execute(insert, *self._row(key, value, at, ask_id))
 
-    def _row(self, key: str, value: JsonValue, at: float) -> Sequence[object]:
+    def _row(self, key: str, value: JsonValue, at: float, ask_id: str = "") -> Sequence[object]:
         _, primary_key = self._db.key("drafts", key)
-        return (key, rows.dump(value), at, rows.draft_ask_id(key), *primary_key)
+        return (key, rows.dump(value), at, rows.draft_ask_id(key, ask_id), *primary_key)
 
 
 def _draft_of(stored: bytes | None) -> JsonValue:

@@ -213,13 +213,17 @@ class Outbox(Protocol):
 
 
 class Drafts(Protocol):
-    """Values that are kept for a while under keys of their owners' choice."""
+    """Values that are kept for a while, or for an ask, under keys of their owners' choice."""
 
     async def get(self, key: str) -> JsonValue:
         """The value that was last saved; None if it was dropped, or is too old."""
 
-    async def save(self, key: str, value: JsonValue, at: float) -> None:
-        """Store or (with None) drop a draft."""
+    async def save(self, key: str, value: JsonValue, at: float, ask_id: str = "") -> None:
+        """Store or (with None) drop a draft.
+
+        It is about the ask whose id, between colons, is in its key: an erasure of that ask drops it. If there is none,
+        it is about ``ask_id``, whose erasure it survives; empty: about no ask.
+        """
 
     async def change(
         self, key: str, change: Callable[[JsonValue], JsonValue], at: float
@@ -270,8 +274,9 @@ class Maintenance(Protocol):
 
         So are grants and sign-ins, and the tokens of agents that ended before then.
 
-        Notes that an agent has seen an outcome are deleted, too; outcomes that it has not seen are kept. The key of an
-        open ask is kept: a late repeat must not ask people a second time.
+        Notes that an agent has seen an outcome are deleted, too; outcomes that it has not seen are kept. The keys and
+        drafts of an ask are kept as long as it is open, or was changed since then: a late repeat must not ask people a
+        second time, and drafts name messages that have yet to say how it ended.
         """
 
     async def prune_audit(self, before: float) -> int:

@@ -196,10 +196,11 @@ class Asks(LiveMessages, Protocol):
     async def draft(self, key: str) -> JsonValue:
         """A person's unfinished input in a form of several pages; None if there is none."""
 
-    async def save_draft(self, key: str, value: JsonValue) -> None:
-        """Keep (or with None drop) a draft for a few days; it survives restarts.
+    async def save_draft(self, key: str, value: JsonValue, ask_id: str = "") -> None:
+        """Keep (or with None drop) a draft for a few days, or longer if the ask that it is about is open that long.
 
-        An erasure deletes the drafts with the ask's id, between colons, in their keys.
+        It survives restarts. It is about the ask whose id, between colons, is in its key: an erasure of that ask drops
+        it. If there is none, it is about ``ask_id``, whose erasure it survives; empty: about no ask.
         """
 
     async def change_draft(self, key: str, change: Callable[[JsonValue], JsonValue]) -> JsonValue:

@@ -67,9 +67,9 @@ class RepeatedCalls:
         """Note that the agent waits for an ask, or has just stopped."""
         if ask.request.repeat_key is None or ask.request.ends_with_caller:
             return
-        latest = _Latest(ask_id=ask.id, at=self.clock.now())
+        key, latest = ask.request.repeat_key, _Latest(ask_id=ask.id, at=self.clock.now())
         try:
-            await self.store.drafts.save(ask.request.repeat_key, latest.model_dump(), latest.at)
+            await self.store.drafts.save(key, latest.model_dump(), latest.at, ask.id)
         except StoreError as error:  # the same call again then asks again
             extra = {"action": "wait_unnoted", "ask_id": ask.id}
             logger.warning("Could not record that an agent waits: %s", error, extra=extra)

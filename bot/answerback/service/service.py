@@ -279,8 +279,8 @@ class Service(AskActions, ShownAsks):
     async def draft(self, key: str) -> JsonValue:
         return await self.store.drafts.get(key)
 
-    async def save_draft(self, key: str, value: JsonValue) -> None:
-        await self.store.drafts.save(key, value, self.clock.now())
+    async def save_draft(self, key: str, value: JsonValue, ask_id: str = "") -> None:
+        await self.store.drafts.save(key, value, self.clock.now(), ask_id)
 
     async def change_draft(self, key: str, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
         return await self.store.drafts.change(key, change, self.clock.now())

@@ -70,6 +70,10 @@ class Rig:
         assert stored is not None
         return stored
 
+    async def prune(self) -> None:
+        """Delete all that is deleted once it is old, as if that much time had passed."""
+        await self.store.maintenance.prune(self.service.clock.now())
+
     async def until_stored(self, key: str, value: JsonValue) -> None:
         """Wait until a draft has a value, or has none any more: what is stored after a message tells nobody."""
         async with asyncio.timeout(WAIT):

@@ -68,10 +68,10 @@ async def test_a_request_can_be_answered_before_what_it_is_for_is_stored(
         looked_up = asyncio.Event()
         save, load = at.service.save_draft, at.service.draft
 
-        async def save_late(key: str, value: JsonValue) -> None:
+        async def save_late(key: str, value: JsonValue, ask_id: str = "") -> None:
             if "request" in key:
                 await looked_up.wait()
-            await save(key, value)
+            await save(key, value, ask_id)
 
         async def load_first(key: str) -> JsonValue:
             found = await load(key)
@@ -109,6 +109,24 @@ async def test_a_text_after_reply_is_the_reply_and_no_answer(tmp_path: Path, pla
         ask = await at.shown(ask)
         assert (ask.status, ask.walk.answers) == (Status.CANCELLED, ())
         assert ask.walk.reply == "not now, please"
+
+
+@pytest.mark.rule("TELEGRAM-14", "DATA-16")
+@pytest.mark.parametrize("quoted", [False, True])
+async def test_a_request_can_be_answered_for_as_long_as_its_ask_is_open(
+    tmp_path: Path, *, quoted: bool
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat = await own_chat(at, [WHY])
+        await press(at, at.ann, live(chat, ask), LABELS.reply)
+        request = await helper(at, chat, live(chat, ask))
+        await at.until_awaited(request, chat)
+        await at.prune()
+        at.telegram.pass_time(8 * 86_400)
+        replied = request.id if quoted else None
+        said = await at.telegram.person_sends(at.ann, chat, "not now", replied)
+        await at.telegram.until(lambda: said.reactions)
+        assert (await at.shown(ask)).walk.reply == "not now"
 
 
 @pytest.mark.rule("TELEGRAM-14", "TYPED-1")

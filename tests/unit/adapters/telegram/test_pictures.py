@@ -228,11 +228,14 @@ async def test_a_picture_that_a_dead_process_may_have_sent_is_named_and_not_sent
             assert telegram.calls("sendPhoto") == []
 
 
-@pytest.mark.rule("TELEGRAM-18")
-async def test_a_reply_to_a_picture_is_for_its_ask(at: Rig) -> None:
+@pytest.mark.rule("TELEGRAM-18", "DATA-16")
+@pytest.mark.parametrize("pruned", [False, True])
+async def test_a_reply_to_a_picture_is_for_its_ask(at: Rig, *, pruned: bool) -> None:
     ask = await at.submit([GO], files=[file("plot.png")])
     [picture] = pictures(at, ask)
     at.telegram.pass_time()
+    if pruned:
+        await at.prune()
     said = await at.telegram.person_sends(at.ann, at.group, "yes", picture.id)
     await at.telegram.until(lambda: said.reactions)
     ask = await at.shown(ask)

@@ -57,6 +57,24 @@ async def test_a_reply_to_a_reminder_counts_and_afterwards_each_reminder_says_ho
     assert "cannot be edited" not in caplog.text
 
 
+@pytest.mark.rule("SURFACE-13", "DATA-16")
+async def test_a_reminder_is_known_for_as_long_as_its_ask_is_open(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO, {**GO, "id": "again"}])
+        await at.submit([GO])
+        reminder = await remind(at, ask, 0)
+        await at.service.update(ask.id, partial(reminded, 1))
+        await at.prune()
+        assert await remind(at, ask, 0) is reminder, "it is posted once"
+        at.telegram.pass_time(8 * 86_400)
+        said = await at.telegram.person_sends(at.ann, at.group, "yes", reminder.id)
+        await at.telegram.until(lambda: said.reactions)
+        assert (await at.shown(ask)).revision == 2
+        await press(at, at.ann, live(at.group, await at.shown(ask)), "Yes")
+        assert (await at.shown(ask)).status is Status.ANSWERED
+        assert "Ann" in reminder.text
+
+
 async def test_reminders_that_cannot_be_edited_do_not_keep_an_ask_from_ending(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -136,6 +136,17 @@ async def test_without_a_conversation_only_ten_minutes_after_the_last_wait(
         assert id_of(await ask(mcp)) == second
 
 
+@pytest.mark.rule("MCP-15", "DATA-16")
+async def test_a_call_in_the_same_conversation_joins_however_long_the_ask_was_open(
+    service: Served,
+) -> None:
+    running = service.running.service
+    async with client(service) as mcp:
+        first = id_of(await ask(mcp, conversation="c1"))
+        await running.store.maintenance.prune(running.clock.now())
+        assert id_of(await ask(mcp, conversation="c1")) == first
+
+
 @pytest.mark.rule("MCP-15")
 @pytest.mark.parametrize("ending", ["withdrawn", "expired"])
 async def test_an_ask_that_nobody_answered_is_not_joined(service: Served, ending: str) -> None:

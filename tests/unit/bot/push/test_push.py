@@ -171,6 +171,22 @@ async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
     assert late.ask.id == ask.id, "a person was told, and the agent was not"
 
 
+@pytest.mark.rule("PUSH-6", "DATA-16")
+async def test_a_notification_is_replaced_however_long_the_ask_was_open(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with rig.sending():
+        ask, _ = await rig.ask_and_notify(receiver, "ann")
+        await rig.idle()
+        await rig.clock.advance(8 * 86_400)
+        await rig.store.maintenance.prune(rig.clock.now() - 7 * 86_400)
+        await rig.answer(ask)
+        _, over = await receiver.until(2)
+        assert "Answered by Ann" in browser.read(over)["over"]
+        await rig.idle()
+
+
 @pytest.mark.rule("PUSH-6")
 async def test_nothing_is_sent_of_an_ask_that_is_erased_in_that_moment(
     rig: Rig, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
