@@ -98,6 +98,7 @@ async def test_deadlines_pass_and_old_asks_are_erased_though_other_housekeeping_
         await parts.clock.advance(6)
         assert (await ended(service, ask)).status is Status.EXPIRED
         if method != "list_erasable":
+            await parts.clock.wait_for_sleepers(5)
             with service.follow(old.id) as follower:
                 await parts.clock.advance(DAY)
                 async with asyncio.timeout(WAIT):

@@ -35,6 +35,7 @@ async def test_an_ask_is_erased_after_its_retention_and_its_message_says_so(part
         await service.act(later.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, later, 2))
         assert parts.chat.messages[ask.id].erased_at is None
+        await parts.clock.wait_for_sleepers(5)
         await parts.clock.advance(1 * DAY + 3_600)
         await parts.chat.until(shows(parts, ask, 3))
         shown = parts.chat.messages[ask.id]
