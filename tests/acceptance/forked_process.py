@@ -230,10 +230,10 @@ def _run_command(start: _Start) -> None:
     for file in start.files:
         if file.number > 2:
             os.close(file.number)
-    sys.stdin, sys.stdout, sys.stderr = _text(0), _text(1), _text(2)
     os.chdir(start.folder)
     os.environ.clear()
     os.environ.update(start.environment)
+    sys.stdin, sys.stdout, sys.stderr = _text(0), _text(1), _text(2)
     if off := os.environ.pop(CLOCK_OFF, ""):
         _set_the_clock(float(off))
     _honour_pythonpath()
@@ -256,7 +256,7 @@ def _text(number: int) -> io.TextIOWrapper:
     """Open a standard stream as the interpreter does."""
     return io.TextIOWrapper(
         os.fdopen(number, "rb" if number == 0 else "wb", closefd=False),
-        encoding="utf-8",
+        encoding=os.environ.get("PYTHONIOENCODING", "utf-8"),
         errors="backslashreplace" if number == 2 else "strict",
         line_buffering=number == 2 or os.isatty(number),
     )

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from answerback_agents.cli.options import NoUpload, Urgency, Url, Yes
-from answerback_agents.cli.output import EXIT_USAGE, confirm, fail, print_result, say
+from answerback_agents.cli.output import (
+    EXIT_USAGE,
+    confirm,
+    fail,
+    print_result,
+    print_verbatim,
+    say,
+)
 from answerback_agents.cli.service_address import answers
 from answerback_agents.connect.change_plan import Change, Target
 from answerback_agents.connect.connectable_agent import (
@@ -153,7 +160,8 @@ def _service(
 def _show(targets: Sequence[Target], changes: Sequence[Change], *, yes: bool) -> None:
     """Show the changes, and end the command if they are not wanted."""
     for target, change in zip(targets, changes, strict=True):
-        print(visible(target.diff(change)), end="", flush=True)
+        if diff := target.diff(change):
+            print_verbatim(visible(diff).removesuffix("\n"))
     if not yes:
         confirm("Make this change?", "Nothing was changed")
 

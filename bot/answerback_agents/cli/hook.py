@@ -26,6 +26,7 @@ from answerback_agents.cli.options import (
     TokenEnv,
     Urgency,
 )
+from answerback_agents.cli.output import print_verbatim
 from answerback_base.hosts import hosts_with
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def _print(answer: Answer) -> None:
     if answer.warning is not None:
         _warn(f"cannot look up late answers: {answer.warning}")
     if (text := answer.printed()) is not None:
-        print(text, flush=True)
+        print_verbatim(text)
 
 
 def _warn(text: str) -> None:

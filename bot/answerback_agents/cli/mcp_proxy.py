@@ -136,7 +136,7 @@ def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
     from answerback_base import sanitize
 
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+        text = (sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()).decode()
     except OSError as error:
         _fail(f"Cannot read {path}: {error.strerror}.")
     except UnicodeDecodeError:

@@ -65,8 +65,11 @@ def confirm(question: str, otherwise: str) -> None:
 
 def print_result(text: str) -> None:
     """Print the command's result: verbatim for programs, with control characters made visible on a terminal."""
-    if sys.stdout.isatty():
-        text = visible(text)
+    print_verbatim(visible(text) if sys.stdout.isatty() else text)
+
+
+def print_verbatim(text: str) -> None:
+    """Print a text and the end of its line in UTF-8, whatever the locale: programs expect nothing else."""
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
 

@@ -43,6 +43,7 @@ from tests.unit.bot.hook_support import (
     run_hook,
     value,
 )
+from tests.unit.bot.hooks.test_claude_hooks_permission import permission
 
 
 @pytest.fixture
@@ -187,6 +188,21 @@ async def test_the_command_reads_an_event_and_prints_the_answer(tmp_path: Path) 
     assert process.returncode == 0
     assert json.loads(out) == decision_answer(CODEX_PERMISSION, "allow")
     assert err == b""
+
+
+@pytest.mark.rule("CONNECT-2", "HOOK-10")
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "euc-jp"])
+async def test_the_answer_is_in_utf_8_whatever_the_locale(service: Served, encoding: str) -> None:
+    plan = {"plan": "1. Änderung prüfen ✓\n2. 発表する"}
+    event = json.dumps(permission("ExitPlanMode") | {"tool_input": plan}, ensure_ascii=False)
+    where = ("claude", "--url", service.url)
+    process = await spawned(event.encode(), *where, PYTHONIOENCODING=encoding)
+    await service.act(await service.newest(), **value("allow"))
+    async with asyncio.timeout(PATIENCE):
+        out, err = await process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    decision = json.loads(out.decode())["hookSpecificOutput"]["decision"]
+    assert (decision["behavior"], decision["updatedInput"]) == ("allow", plan)
 
 
 @pytest.mark.rule("CONNECT-2")

@@ -66,8 +66,8 @@ def connect(home: Path, project: Path) -> Connect:
     app = typer.Typer(add_completion=False)
     app.command()(command)
 
-    def run(*arguments: str, code: int = 0) -> Result:
-        done = CliRunner().invoke(app, list(arguments))
+    def run(*arguments: str, code: int = 0, charset: str = "utf-8") -> Result:
+        done = CliRunner(charset).invoke(app, list(arguments))
         assert done.exit_code == code, done.output
         return done
 
@@ -121,6 +121,16 @@ def test_a_file_with_comments_is_restored_byte_for_byte(
     connect(agent, "--remove", "--yes")
     assert file.read_text() == text
     assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_a_change_is_shown_in_utf_8_whatever_the_locale(connect: Connect, home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text('{"language": "日本語"}\n', "utf-8")
+    done = connect("claude", "--yes", charset="ascii")
+    assert '-{"language": "日本語"}\n' in done.stdout_bytes.decode()
+    assert connect("claude", "--yes").stdout == "", "there is nothing to change"
 
 
 def test_edits_in_between_and_the_copy_are_kept(connect: Connect, home: Path) -> None:

@@ -194,8 +194,12 @@ def test_a_dry_run_needs_a_list(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.rule("GATEWAY-8")
 def test_a_dry_run_reads_standard_input() -> None:
-    done = CliRunner().invoke(main.app, ["mcp-proxy", "--dry-run", "-"], input='["merge"]')
-    assert done.stdout == "merge: ask (no rule)\n"
+    asked = '["änder"]'.encode()
+    runner = CliRunner(charset="latin-1")
+    done = runner.invoke(main.app, ["mcp-proxy", "--dry-run", "-"], input=asked)
+    assert done.stdout_bytes.decode() == "änder: ask (no rule)\n"
+    done = runner.invoke(main.app, ["mcp-proxy", "--dry-run", "-"], input=b"\xff")
+    assert "- is not text in UTF-8" in done.stderr
 
 
 @pytest.mark.parametrize(
