@@ -78,10 +78,11 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         if place.kind is ChannelKind.THREAD:
             parent = place.parent or ""
             return await self.asks.list_open_at(SURFACE, parent, typed.chat, typed.at)
-        open_asks = await self.asks.list_open_at(SURFACE, typed.chat, None, typed.at)
-        return [
-            ask for ask in open_asks if (ask.placement.message or {}).get("channel") == typed.chat
-        ]
+
+        def is_here(ask: Ask) -> bool:
+            return (ask.placement.message or {}).get("channel") == typed.chat
+
+        return await self.asks.list_open_at(SURFACE, typed.chat, None, typed.at, wanted=is_here)
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Fetch the message: the response to a click may have updated it."""

@@ -104,7 +104,8 @@ class AgentSessions:
             StoreError: it is not certain that anything was saved; Slack should send the event again.
         """
         actor = Actor(Person(surface="slack", user_id=user))
-        open_asks = await self.asks.list_open_in("slack", session.channel, session.thread)
+        each_open = self.asks.each_open("slack", session.channel, session.thread)
+        open_asks = [ask async for ask in each_open]
         for ask in open_asks:
             result = await self.asks.act(
                 ask.id, EndTurn(), actor, delivery=f"slack:{delivery}:{ask.id}"

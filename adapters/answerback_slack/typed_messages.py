@@ -176,22 +176,18 @@ class TypedMessageListener(Platform[TypedMessage]):
     async def find_candidates(self, message: TypedMessage) -> Sequence[Ask]:
         """The asks that looked open in its thread; for a channel, those whose own messages are in the channel."""
         channel, thread = message.where.channel, message.where.thread
+        if thread is None and not message.is_direct:
+            return await self.asks.list_open_at(
+                "slack", channel, None, message.at, wanted=_started_thread
+            )
         asks = await self.asks.list_open_at("slack", channel, thread, message.at)
-        if thread is None:
-            return asks if message.is_direct else [ask for ask in asks if _started_thread(ask)]
-        if not asks:
-            in_channel = await self.asks.list_open_in("slack", channel, None)
-            if any(may_be_message_of(ask, thread, thread) for ask in in_channel):
-                raise PlatformUnavailableError(
-                    "It is not known yet which ask this thread belongs to"
-                )
-            # A post may have been confirmed since the first lookup.
-            return [
-                ask
-                for ask in in_channel
-                if ask.placement.thread and ask.placement.thread.id == thread
-            ]
-        return asks
+        if asks or thread is None:
+            return asks
+        may_be_there = partial(may_be_message_of, ts=thread, parent=thread)
+        if await self.asks.list_open_in("slack", channel, None, wanted=may_be_there):
+            raise PlatformUnavailableError("It is not known yet which ask this thread belongs to")
+        # A post may have been confirmed since the first lookup.
+        return await self.asks.list_open_in("slack", channel, thread)
 
     def disambiguation_note(self, message: TypedMessage, meant: Sequence[Ask]) -> str:
         if not meant:
@@ -219,8 +215,10 @@ class TypedMessageListener(Platform[TypedMessage]):
 
     async def _offer(self, message: TypedMessage, thread: str) -> None:
         """Offer a responder, once per question, to use their message as the answer if the question takes free text."""
-        asks = await self.asks.list_open_in("slack", message.where.channel, thread)
-        ask = next(filter(_started_thread, asks), None)
+        found = await self.asks.list_open_in(
+            "slack", message.where.channel, thread, wanted=_started_thread
+        )
+        ask = next(iter(found), None)
         if ask is None or ask.question is None or not typed_answers.accepts_free_text(ask):
             return
         if typed_answers.check_not_too_early(ask, message.at, self.labels) is not None:

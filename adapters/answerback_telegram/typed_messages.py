@@ -64,8 +64,11 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             ask = await self._ask_of_reply(typed, typed.replied)
             return [ask] if ask else []
         place = typed.place
-        found = await self.asks.list_open_at(SURFACE, place.chat, place.thread, typed.at)
-        return [ask for ask in found if (ask.placement.message or {}).get("thread") == place.thread]
+
+        def is_here(ask: Ask) -> bool:
+            return (ask.placement.message or {}).get("thread") == place.thread
+
+        return await self.asks.list_open_at(SURFACE, *place, typed.at, wanted=is_here)
 
     async def _ask_of_reply(self, typed: TypedMessage, replied: str) -> Ask | None:
         """The open ask whose message or reminder a person replied to, however many are open there, as they saw it."""

@@ -17,7 +17,7 @@ from answerback_testing.simulated_people import (
     requires_capability,
 )
 from answerback_testing.surface_clicks import answered_values
-from answerback_testing.surface_questions import GO, WHY
+from answerback_testing.surface_questions import GO, LABELS, WHY
 from answerback_testing.surface_walks import assert_sees
 
 
@@ -67,6 +67,21 @@ class PlacesContract:
                 for ask in (elsewhere, here)
             ]
             assert answers == [[], ["because"]], thread
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-9")
+    @pytest.mark.parametrize("count", [9, 10])
+    async def test_a_mention_in_a_channel_counts_all_its_questions_however_many_threads_have(
+        self, stage: HasPlaces, ada: HasTypedAnswers, count: int
+    ) -> None:
+        for number, thread in enumerate(await _threads(stage), 1):
+            places = [stage.place] * 2 + [thread] * count
+            asks = [await _ask_why(stage, place, ada) for place in places]
+            assert not await ada.mention_bot("because", stage.place)
+            refusal = (await ada.refusals(number))[-1]
+            assert LABELS.which_one.partition(".")[0] in refusal, thread
+            for ask in asks:
+                assert answered_values(await stage.harness.read_stored(ask.id)) == []
 
 
 async def _threads(stage: HasPlaces) -> list[Destination]:

@@ -150,16 +150,37 @@ class Asks(LiveMessages, Protocol):
     async def get(self, ask_id: str) -> Ask | None:
         """The current ask, or None."""
 
-    async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
-        """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at most."""
+    async def list_open_in(
+        self,
+        surface: str,
+        channel: str,
+        thread: str | None,
+        *,
+        wanted: Callable[[Ask], bool] = lambda _ask: True,
+    ) -> Sequence[Ask]:
+        """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at most.
+
+        Args:
+            wanted: returns False for an ask that does not count. Asks are read in pages until ten count.
+        """
 
     async def list_open_at(
-        self, surface: str, channel: str, thread: str | None, at: float | None
+        self,
+        surface: str,
+        channel: str,
+        thread: str | None,
+        at: float | None,
+        *,
+        wanted: Callable[[Ask], bool] = lambda _ask: True,
     ) -> Sequence[Ask]:
         """The asks that people may have seen as open in a thread (``thread`` None: anywhere in the channel) at a time
         of the platform's clock, even if they have ended or moved away since. One that has moved away is as people saw
         it there (`answerback.core.escalation.is_left_behind`). If there are none, or the time is unknown, those
-        that are open now."""
+        that are open now.
+
+        Args:
+            wanted: as in `list_open_in`. An ask that has moved away is passed to it as people saw it there.
+        """
 
     async def list_grants(self, person: Person | None) -> Sequence[Grant]:
         """The grants that can still be used, newest first; with a person, only theirs."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from answerback.core.ask import Ask, Status
@@ -40,23 +41,48 @@ class ShownAsks:
 
     # --- places ------------------------------------------------------------------------------------
 
-    async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
-        return await self.store.messages.find_open(surface, channel, thread, _MAX_OPEN)
+    async def list_open_in(
+        self,
+        surface: str,
+        channel: str,
+        thread: str | None,
+        *,
+        wanted: Callable[[Ask], bool] = lambda _ask: True,
+    ) -> Sequence[Ask]:
+        found: list[Ask] = []
+        async for ask in self.each_open(surface, channel, thread):
+            if wanted(ask):
+                found.append(ask)
+                if len(found) == _MAX_OPEN:
+                    break
+        return found
 
     async def list_open_at(
-        self, surface: str, channel: str, thread: str | None, at: float | None
+        self,
+        surface: str,
+        channel: str,
+        thread: str | None,
+        at: float | None,
+        *,
+        wanted: Callable[[Ask], bool] = lambda _ask: True,
     ) -> Sequence[Ask]:
-        messages = self.store.messages
-        open_now = await messages.find_open(surface, channel, thread, _MAX_OPEN)
+        place = surface, channel, thread
         if at is None:
-            return open_now
-        since = min(at, self.clock.now()) - _MARGIN_SECONDS
-        ended = await messages.find_ended(surface, channel, thread, since, _MAX_ENDED)
-        seen = {ask.id: ask for ask in (*open_now, *ended) if may_have_looked_open(ask, at)}
-        for ask in await messages.find_moved(surface, channel, thread, since, _MAX_ENDED):
-            if may_have_been_left_open(ask, at):
-                seen.setdefault(ask.id, as_left_behind(ask))
-        return list(seen.values()) or open_now
+            return await self.list_open_in(*place, wanted=wanted)
+
+        def looked_open(ask: Ask) -> bool:
+            return may_have_looked_open(ask, at) and wanted(ask)
+
+        def was_left_open(ask: Ask) -> bool:
+            return may_have_been_left_open(ask, at) and wanted(as_left_behind(ask))
+
+        messages, since = self.store.messages, min(at, self.clock.now()) - _MARGIN_SECONDS
+        still_open = await self.list_open_in(*place, wanted=looked_open)
+        ended = await _find_wanted(partial(messages.find_ended, *place, since), looked_open)
+        seen = {ask.id: ask for ask in (*still_open, *ended)}
+        for ask in await _find_wanted(partial(messages.find_moved, *place, since), was_left_open):
+            seen.setdefault(ask.id, as_left_behind(ask))
+        return list(seen.values()) or await self.list_open_in(*place, wanted=wanted)
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None
@@ -155,6 +181,19 @@ class ShownAsks:
             ask_id,
             lambda ask: Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None),
         )
+
+
+async def _find_wanted(
+    find: Callable[[int], Awaitable[Sequence[Ask]]], wanted: Callable[[Ask], bool]
+) -> Sequence[Ask]:
+    """Return the first asks that a query finds and that are wanted. More are read only if too many of them are not."""
+    limit = _MAX_ENDED
+    while True:
+        found = await find(limit)
+        those_wanted = [ask for ask in found if wanted(ask)][:_MAX_ENDED]
+        if len(found) < limit or len(those_wanted) == _MAX_ENDED:
+            return those_wanted
+        limit *= 4
 
 
 def decide_outdated(ask: Ask | None) -> Decision[None]:

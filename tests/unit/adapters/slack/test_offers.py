@@ -39,6 +39,16 @@ async def test_a_responders_message_under_a_free_text_question_gets_one_offer(up
 
 
 @pytest.mark.rule("TYPED-5")
+async def test_a_question_gets_an_offer_however_many_are_open_below_it(up: Rig) -> None:
+    live = up.live(await up.submit(NOTE))
+    for _ in range(10):
+        await up.submit(NOTE, to=f"slack:{CHANNEL}/{live.ts}")
+    up.slack.clock.advance(2)
+    await up.ada.type_in_thread(live, "blue")
+    assert len(await up.wait_for_offers()) == 1
+
+
+@pytest.mark.rule("TYPED-5")
 async def test_an_offer_is_for_its_question_only_and_no_message_is_too_long_for_it(
     up: Rig,
 ) -> None:

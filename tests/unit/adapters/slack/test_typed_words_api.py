@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Status
 from tests.fakes.slack import methods_chat
 from tests.fakes.slack.workspace import BOT_USER, Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Mode, Rig, rig
@@ -291,10 +291,7 @@ async def test_a_message_in_the_thread_of_an_unconfirmed_post_is_sent_again(up: 
     submitting = asyncio.create_task(up.submit(NOTE))
     await up.slack.until(lambda: looking.hits)
     [live] = up.slack.messages(CHANNEL)
-    said = await up.ada.mention_bot(CHANNEL, "already here", thread=live.ts)
-    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts][:1]
-    await up.slack.until(lambda: event.attempts)
-    assert not event.acked
+    said = await _mention_and_expect_no_ack(up, live)
     up.slack.faults.clear()
     ask = await submitting
     await up.slack.queue.redeliver(up.slack.way)
@@ -302,18 +299,37 @@ async def test_a_message_in_the_thread_of_an_unconfirmed_post_is_sent_again(up: 
     assert (await up.shown(ask)).walk.answers[0].value == "already here"
 
 
+@pytest.mark.usefixtures("impatient")
+async def test_a_post_counts_as_unconfirmed_however_many_questions_are_newer(up: Rig) -> None:
+    ask, *_ = [await up.submit(NOTE) for _ in range(11)]
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    looking = up.slack.faults.add("conversations.history", times=None, status=503)
+    await up.ada.delete(up.live(ask))
+    await up.slack.until(lambda: looking.hits)
+    said = await _mention_and_expect_no_ack(up, up.live(ask))
+    up.slack.faults.clear()
+    await up.slack.queue.redeliver(up.slack.way)
+    await up.wait_until_marked(said)
+    assert (await up.shown(ask)).walk.answers[0].value == "already here"
+
+
+async def _mention_and_expect_no_ack(up: Rig, first: Message) -> Message:
+    """Mention the bot in the thread of a message; return the mention, which Slack has to send again."""
+    said = await up.ada.mention_bot(CHANNEL, "already here", thread=first.ts)
+    [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts][:1]
+    await up.slack.until(lambda: event.attempts)
+    assert not event.acked
+    return said
+
+
 async def test_a_message_in_the_thread_of_a_post_confirmed_during_the_lookup_is_accepted(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.submit(NOTE)
-    real, looks = up.app.service.list_open_in, list[str | None]()
-
-    async def open_in(surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
-        looks.append(thread)
-        return [] if len(looks) == 1 else await real(surface, channel, thread)
-
-    monkeypatch.setattr(up.app.service, "list_open_in", open_in)
+    not_yet = AsyncMock(return_value=[])
+    monkeypatch.setattr(up.app.service, "list_open_at", not_yet)
     await up.wait_until_marked(await up.type_answer(ask, "just in time"))
+    not_yet.assert_awaited_once()
     assert (await up.shown(ask)).walk.answers[0].value == "just in time"
 
 

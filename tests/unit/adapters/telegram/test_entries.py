@@ -32,8 +32,8 @@ async def helper(at: Rig, chat: Chat, below: Message) -> Message:
     return found()[-1]
 
 
-async def say_in_topic(at: Rig, topic: int, text: str) -> None:
-    """Send a text in a topic of the group; return once it is marked."""
+async def say_in_topic(at: Rig, topic: int | None, text: str) -> None:
+    """Send a text in a topic of the group, or outside them; return once it is marked."""
     said = await at.telegram.person_sends(at.ann, at.group, text, topic=topic)
     await at.telegram.until(lambda: said.reactions)
 
@@ -165,6 +165,18 @@ async def test_what_is_typed_in_a_topic_is_for_the_last_request_there(
             await say_in_topic(at, topic, said)
         replies = [(await at.shown(ask)).walk.reply for ask in asks]
         assert replies == ["not now" if "not now" in text else None, "later"]
+
+
+@pytest.mark.rule("TYPED-9")
+async def test_a_mention_outside_all_topics_is_for_the_only_question_there(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        topic = at.group.add_topic()
+        places = (str(at.group.id), f"{at.group.id}/{topic}")
+        asks = [await at.submit([WHY], to=f"telegram:{each}") for each in places]
+        at.telegram.pass_time()
+        await say_in_topic(at, None, "@answerback_bot because")
+        answers = [(await at.shown(ask)).walk.answers for ask in asks]
+        assert [[given.value for given in each] for each in answers] == [["because"], []]
 
 
 @pytest.mark.rule("TELEGRAM-14")

@@ -13,6 +13,7 @@ from answerback.core.intents import Intent, TypedText
 from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
+from answerback.service import live_messages
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from tests.service_support import actor, ask_user, boolean, escalate_to
@@ -159,6 +160,55 @@ async def test_text_is_meant_for_the_asks_that_looked_open_when_it_was_typed(
     assert await found(FAR + 5) == {third.id, late.id}
     assert await found(None) == {third.id, late.id}
     assert await found(FAR - 1) == {third.id, late.id}
+
+
+@pytest.mark.rule("TYPED-9")
+async def test_asks_in_a_channel_are_found_however_many_others_are_open_ended_or_gone_there(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    for name in ("_MAX_OPEN", "_MAX_ENDED", "_PAGE"):
+        monkeypatch.setattr(live_messages, name, 2)
+    made = [(await service.submit(ask_user(to="chat:C1"))).ask for _ in range(18)]
+
+    async def show(ask: Ask, at: float, thread: str | None) -> None:
+        message = {"id": ask.id, "thread": thread}
+        place = Thread(channel="C1", id=thread)
+        await service.store.asks.save_shown(ask.id, Shown(ask.revision, message, place, at))
+
+    for number, ask in enumerate(made):
+        await show(ask, FAR, None if number % 6 == 0 else "T")
+    still, ended, moved = made[:6], made[6:12], made[12:]
+    # In the order in which they are found, those in the channel itself come last.
+    for ask in moved:
+        now = await escalate_to(service, ask, Destination(surface="chat", channel="C2"))
+        await service.save_retired(now, FAR + 9 if ask is moved[0] else FAR + 10)
+    for ask in ended:
+        await service.withdraw(ask.id)
+        await parts.clock.advance(1)
+
+    def is_in_channel(ask: Ask) -> bool:
+        return (ask.placement.message or {}).get("thread") is None
+
+    at_once = await service.list_open_in("chat", "C1", None, wanted=is_in_channel)
+    assert [ask.id for ask in at_once] == [still[0].id]
+    then = await service.list_open_at("chat", "C1", None, FAR + 1, wanted=is_in_channel)
+    assert [ask.id for ask in then] == [still[0].id, ended[0].id, moved[0].id]
+    before = await service.list_open_at("chat", "C1", None, FAR - 1, wanted=is_in_channel)
+    assert [ask.id for ask in before] == [still[0].id]
+    assert len(await service.list_open_in("chat", "C1", None)) == 2
+
+
+@pytest.mark.rule("TYPED-9")
+async def test_text_that_arrives_late_is_for_what_was_open_however_many_asks_appeared_since(
+    service: Service,
+) -> None:
+    made = [(await service.submit(ask_user(to="chat:C1"))).ask for _ in range(12)]
+    for number, ask in enumerate(made):
+        place, at = Thread(channel="C1"), FAR if number < 2 else FAR + 2
+        await service.store.asks.save_shown(ask.id, Shown(1, {"id": ask.id}, place, at))
+    found = await service.list_open_at("chat", "C1", None, FAR + 1)
+    assert [ask.id for ask in found] == [made[1].id, made[0].id]
 
 
 @pytest.mark.rule("TYPED-9", "TYPED-12")
