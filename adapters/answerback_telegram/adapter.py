@@ -91,11 +91,16 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         webhook_secret: str | None,
         delays: Delays,
     ) -> None:
-        labels = self._labels = host.labels
+        labels, background = host.labels, BackgroundTasks()
+        self._labels = labels
         calls = self.calls = TelegramApi(
-            host.http, settings.token, settings.api_url, self._on_token_refused
+            host.http,
+            settings.token,
+            settings.api_url,
+            self._on_token_refused,
+            lambda old, new: background.spawn("migration", self._events.migrate(old, new)),
         )
-        identity, background = BotIdentity(), BackgroundTasks()
+        identity = BotIdentity()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         names, helpers = ResponderNames(calls, labels, delays.names), HelperMessages(calls)
         self._helpers = helpers
@@ -129,7 +134,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         rich = settings.rich_messages
         pictures = Pictures(calls, asks.files, delays.pictures)
         posting = Posting(asks, calls, helpers, names, labels, handler.list_state, rich, pictures)
-        self._events = EventHandler(asks, posting)
+        self._events = EventHandler(asks, calls)
         super().__init__(
             asks,
             posting,

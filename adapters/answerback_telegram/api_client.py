@@ -31,6 +31,7 @@ from answerback_telegram.errors import (
     SEND_RICH,
     TOKEN_REFUSED,
     FloodError,
+    GroupMigratedError,
     UnsentError,
     limited,
     translate,
@@ -44,7 +45,10 @@ TIMEOUT: Final = 15.0
 GROUP_WINDOW: Final = 60.0
 """Seconds in which the messages of a group are counted."""
 _UNLIMITED: Final = frozenset(
-    {"answerCallbackQuery", "getUpdates", "getMe", "getChat", "getChatMember", "setMessageReaction"}
+    {
+        *("answerCallbackQuery", "getUpdates", "getMe", "setMessageReaction"),
+        *("getChat", "getChatMember", "getChatMemberCount"),
+    }
 )
 """Calls that count toward no limit of messages."""
 POST: Final = "sendMessage"
@@ -119,6 +123,7 @@ class TelegramApi:
         http: a session that outlives this object.
         api_url: the address of the Bot API, for a server of one's own, a proxy or a test.
         refused: called when Telegram refuses the token.
+        migrated: called with a group's id when Telegram says that it is a supergroup now, and with the new id.
     """
 
     def __init__(
@@ -127,11 +132,14 @@ class TelegramApi:
         token: str,
         api_url: str | None = None,
         refused: Callable[[PlatformError], None] = lambda _error: None,
+        migrated: Callable[[str, str], None] = lambda _old, _new: None,
     ) -> None:
         self._http = http
         base = (api_url or API_URL).rstrip("/")
         self._url, self._files_url = f"{base}/bot{token}", f"{base}/file/bot{token}/"
-        self._refused = refused
+        self._refused, self._on_migrated = refused, migrated
+        self.migrated: dict[str, str] = {}
+        """The ids of supergroups, by those of the groups that they were."""
         self.date: float | None = None
         """The time of Telegram's last answer, by its clock."""
         self._limits = CallLimits()
@@ -198,6 +206,9 @@ class TelegramApi:
                 self._leave_room(chat, method, failure.retry_after)
             if failure.code == TOKEN_REFUSED:
                 self._refused(failure)
+            if isinstance(failure, GroupMigratedError):
+                self.migrated[chat] = failure.new
+                self._on_migrated(chat, failure.new)
             raise failure from error
         finally:
             with contextlib.suppress(ValueError, TypeError):

@@ -77,6 +77,8 @@ async def _chat(channel: str, me: Json, calls: TelegramApi, *, is_open: bool) ->
         if is_open and about.get("username"):
             fix = "Name responders, or make the group private."
             return _TELEGRAM.problem(what, "anyone who finds this public group could answer", fix)
+        if about.get("type") == "group":  # whose members only tell that it has become a supergroup
+            await calls.call("getChatMemberCount", {"chat_id": channel})
         if channel.startswith("-"):
             member = await calls.call_object(
                 "getChatMember", {"chat_id": channel, "user_id": me["id"]}

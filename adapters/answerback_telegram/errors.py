@@ -94,7 +94,7 @@ class GroupMigratedError(PlatformError):
     """A group has become a supergroup, with another id."""
 
     def __init__(self, new: str) -> None:
-        super().__init__("The group has become a supergroup with another id", code="migrated")
+        super().__init__(f"The group has become a supergroup: its id is {new} now", code="migrated")
         self.new = new
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from answerback.core.errors import DestinationGoneError, PayloadRejectedError, PlatformError
 from answerback_telegram.api_client import TelegramApi
-from answerback_telegram.errors import MESSAGE_GONE, NOT_MODIFIED
+from answerback_telegram.errors import MESSAGE_GONE, NOT_MODIFIED, GroupMigratedError
 from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
 from answerback_telegram.parse import INBOX, Place, chat_id, id_of_sent, message_id
@@ -74,10 +74,10 @@ class HelperMessages:
         return True
 
     async def delete(self, full: str) -> None:
-        """Delete a message, or if it is too old for that, take its buttons away."""
+        """Delete a message, or take its buttons away if it is too old, or in a group that has become a supergroup."""
         try:
             await self._calls.call("deleteMessage", address(full))
-        except PayloadRejectedError:
+        except (PayloadRejectedError, GroupMigratedError):
             empty: Json = {"reply_markup": {"inline_keyboard": []}}
             await self._calls.call("editMessageReplyMarkup", address(full) | empty)
 

@@ -32,7 +32,7 @@ class TelegramMessages(Messages[str]):
 
     async def require_open(self, place: str) -> None:
         try:
-            await self._calls.call("getChat", {"chat_id": place})
+            about = await self._calls.call_object("getChat", {"chat_id": place})
             if place.startswith("-"):
                 params: Json = {"chat_id": place, "user_id": int(self._identity.bot_user or 0)}
                 member = await self._calls.call_object("getChatMember", params)
@@ -40,8 +40,12 @@ class TelegramMessages(Messages[str]):
                     raise DestinationGoneError(
                         "the bot was removed from the group", code="was kicked"
                     )
+            if (
+                about.get("type") == "group"
+            ):  # whose members only tell that it has become a supergroup
+                await self._calls.call("getChatMemberCount", {"chat_id": place})
         except GroupMigratedError:
-            return  # showing the asks moves them
+            return  # its asks are moved now
 
     async def look_up(self, place: str, messages: Sequence[str]) -> Mapping[str, bool]:
         return dict.fromkeys(messages, False)

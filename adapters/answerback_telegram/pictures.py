@@ -26,6 +26,7 @@ from answerback.core.files import AttachedFile, numbered_pictures
 from answerback.ports.files import FileReader, read_whole
 from answerback_telegram import limits
 from answerback_telegram.api_client import TelegramApi, Upload
+from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.helper_messages import address, place_params
 from answerback_telegram.html_text import code, is_live, plain, shorten_line
 from answerback_telegram.keyboards import Json
@@ -85,6 +86,7 @@ class Pictures:
         Raises:
             RateLimitedError: nothing was sent, and the chat takes nothing for a while, so neither the ask's message.
                 That happens once for each ask.
+            GroupMigratedError: the group has become a supergroup, so they are to be sent there.
         """
         sent: Sent = {}
         try:
@@ -93,6 +95,8 @@ class Pictures:
                     sent |= await self._send(ask, place, batch)
         except TimeoutError:
             _log_failure(ask, PlatformUnavailableError("it took too long", code="timeout"))
+        except GroupMigratedError:
+            raise
         except PlatformError as error:
             if (
                 isinstance(error, RateLimitedError)

@@ -72,8 +72,6 @@ class Posting(JsonMessages):
 
     def __post_init__(self) -> None:
         self._format = RICH if self.rich else PLAIN
-        self._migrated: dict[str, str] = {}
-        """The ids of supergroups, by those of the groups that they were."""
 
     def thread(self, ref: Json) -> Thread:
         place = _place(ref)
@@ -86,7 +84,8 @@ class Posting(JsonMessages):
         if to.user is not None:
             return {"channel": to.user, "thread": to.thread}
         named = to.channel or ""
-        chat, about = await self._call_at(ask, self._migrated.get(named, named), "getChat", {})
+        chat = self.calls.migrated.get(named, named)
+        about = await self.calls.call_object("getChat", {"chat_id": chat})
         if about.get("type") == "channel":
             raise DestinationGoneError("a channel cannot be asked in: name a group", code="channel")
         if ANYONE in ask.placement.responders and about.get("username"):
@@ -134,6 +133,8 @@ class Posting(JsonMessages):
         await save(self.shown(ref | {pictures.STORED: {}}, revision))
         try:
             sent = await self.pictures.send(ask, _place(ref))
+        except GroupMigratedError:
+            return await self._send_pictures(ask, ref | await self.choose_place(ask), save)
         except RateLimitedError:
             await save(
                 Shown(revision, ask.placement.message or {}, ask.placement.thread or Thread())
@@ -147,7 +148,9 @@ class Posting(JsonMessages):
         params = place_params(_place(ref)) | payload
         method = errors.SEND_RICH if "rich_message" in payload else POST
         try:
-            chat, sent = await self._call_at(ask, str(ref["channel"]), method, params)
+            sent = await self.calls.call_object(method, params)
+        except GroupMigratedError:
+            return await self.post(ask, ref | await self.choose_place(ask), payload)
         except PayloadRejectedError as error:
             if error.code == errors.NO_SUCH_METHOD:
                 logger.warning("Asks are plain messages from now on: %s", error)
@@ -155,23 +158,11 @@ class Posting(JsonMessages):
             elif method != errors.SEND_RICH or not self.is_defect(error):
                 raise
             return await self.post(ask, ref, await self._render(ask, PLAIN))
-        number = id_of_sent(sent, chat)
-        return ref | {"channel": chat, "id": number, SINCE: changed_at(sent)}
-
-    async def _call_at(self, ask: Ask, chat: str, method: str, params: Json) -> tuple[str, Json]:
-        """Make a call in a chat, or in the supergroup that it has become; return which, and the result."""
-        try:
-            return chat, await self.calls.call_object(method, params | {"chat_id": chat})
-        except GroupMigratedError as error:
-            await self.record_migration(ask, chat, error.new)
-            return error.new, await self.calls.call_object(method, params | {"chat_id": error.new})
+        return ref | {"id": id_of_sent(sent, str(ref["channel"])), SINCE: changed_at(sent)}
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
         try:
             at = await self._edit(ref, payload)
-        except GroupMigratedError as error:
-            await self.record_migration(ask, str(ref["channel"]), error.new)
-            return Uneditable.DELETED
         except PayloadRejectedError as error:
             if error.code in errors.MESSAGE_GONE:
                 return Uneditable.DELETED
@@ -197,13 +188,6 @@ class Posting(JsonMessages):
                 raise
             return self.calls.date
         return changed_at(sent) if isinstance(sent, dict) else None
-
-    async def record_migration(self, ask: Ask, old: str, new: str) -> None:
-        """Store that an ask's group is a supergroup now, with another id; its old message is out of reach."""
-        extra = {"action": "group_migrated", "ask_id": ask.id}
-        logger.info("A group has become a supergroup with another id", extra=extra)
-        self._migrated[old] = new
-        await self.asks.change_channel_id(ask.id, old, new)
 
     # --- reminders and moved messages ------------------------------------------------------------
 
@@ -242,7 +226,7 @@ class Posting(JsonMessages):
             return  # whether it was posted is unknown
         payload = private_notes.closed_reminder(ask, self.labels)
         try:
-            await self._edit_note(reminder, payload)
+            await self._edit({"id": reminder}, payload)
         except PayloadRejectedError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
@@ -252,13 +236,7 @@ class Posting(JsonMessages):
         chats = [private_notes.chat_of(to)] if to.surface == SURFACE else []
         names = await self.names.look_up(chats, _place(ref))
         note = private_notes.moved_message(to, self.labels, names)
-        return await self._edit_note(str(ref["id"]), note)
-
-    async def _edit_note(self, full: str, payload: Json) -> float | None:
-        try:
-            return await self._edit({"id": full}, payload)
-        except GroupMigratedError:
-            return None  # nobody is in the group that it was
+        return await self._edit(ref, note)
 
 
 def about_key(full: str) -> str:

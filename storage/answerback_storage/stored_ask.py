@@ -88,7 +88,14 @@ def flatten_before(before: PlaceBefore) -> dict[str, Any]:
     there = {STORED_NAMES.get(name, name): value for name, value in placement.items()}
     if not there["stand_ins"]:
         del there["stand_ins"]  # earlier versions read no ask that has it
-    return {**there, "revision": before.revision, "opened": before.opening, "by": before.by}
+    closed = {"is_closed": True} if before.is_closed else {}  # as above
+    return {
+        **there,
+        "revision": before.revision,
+        "opened": before.opening,
+        "by": before.by,
+        **closed,
+    }
 
 
 def nest_before(before: dict[str, Any]) -> None:

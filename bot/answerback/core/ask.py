@@ -208,10 +208,12 @@ class Ask(StrictDataclass):
 
         In another chat they were asked something else.
         """
-        message = self.placement.message
-        if place is None or place == LISTED or (message or {}).get("channel") == place:
+        if place is None or place == LISTED:
             return True
-        return any((each.message or {}).get("channel") == place for each in self.copies)
+        before = self.placement.place_before
+        left = before.placement if before is not None and before.is_closed else None
+        shown = (each.message or {} for each in (self.placement, left, *self.copies) if each)
+        return any(message.get("channel") == place for message in shown)
 
     @property
     def participants(self) -> tuple[str, ...]:

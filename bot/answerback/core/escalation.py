@@ -141,6 +141,25 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
     )
 
 
+def follow_group(ask: Ask, old: str, new: str, at: float) -> Change | None:
+    """Move an ask to the id that its group has from now on, because nothing can be posted with the old one any more.
+
+    None: its message is not there, or not posted yet.
+    """
+    place, message = ask.placement, ask.placement.message or {}
+    is_posted = message.get("channel") == old and "id" in message
+    if not is_posted or place.place_before is not None:
+        return None
+    followed = replace(ask, revision=ask.revision + 1, updated_at=at)
+    moved = move(followed, replace(place.destination, channel=new), before=ask)
+    there, before = moved.placement, moved.placement.place_before
+    assert before is not None, f"{ask.id} has not moved"
+    closed = replace(there, place_before=replace(before, is_closed=True))
+    body: dict[str, JsonValue] = {"group_moved_to": _place_json(there.destination)}
+    entry = RecordEntry(at=at, kind="note", body=body)
+    return Change(replace(moved, placement=closed), (entry,))
+
+
 def undo_move(ask: Ask, at: float, why: str) -> Change:
     """Return an ask to where it was before, because nobody can be reached where it has moved to.
 
@@ -161,10 +180,13 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
 def return_to_act(ask: Ask, at: float) -> Change:
     """Return an ask to where it was before, because a person acts there while nobody can see it at its new place.
 
-    Their action makes the next revision. A message that was just being posted at the new place becomes a note.
+    Their action makes the next revision. A message that was just being posted at the new place becomes a note. If
+    nothing can be posted where it was, the ask does not return.
     """
     before = ask.placement.place_before
     assert before is not None, f"{ask.id} is not being moved"
+    if before.is_closed:
+        return Change(ask, ())
     back, there = _put_back(ask, before), ask.placement
     if there.message is not None:
         left = AbandonedMessage(

@@ -108,4 +108,6 @@ class PlaceBefore(StrictDataclass):
     """The revision that its message there shows."""
     opening: QuestionOpening = UNOPENED
     by: Person | None = None
-    """Who handed it over; None: it was escalated."""
+    """Who handed it over; None: it was escalated, or its group has another id."""
+    is_closed: bool = False
+    """True if nothing can be posted there any more: while the ask is open, it does not return."""

@@ -45,6 +45,12 @@ class LiveMessages(Protocol):
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """The channel in which the ask is shown, or is to be shown, has a new id."""
 
+    async def follow_group(self, ask_id: str, old: str, new: str) -> None:
+        """The group in which the open ask is shown has a new id, with which alone anything can be posted.
+
+        The ask is posted with the new id, and its message becomes a note; until then, the message counts.
+        """
+
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
         """Fail the ask because nobody can answer it where it is shown any more; the message includes ``why``.
 

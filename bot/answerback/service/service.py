@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.escalation import try_other_account, undo_move
+from answerback.core.ask import Ask, Change, Reason, RecordEntry, Status
+from answerback.core.escalation import follow_group, try_other_account, undo_move
 from answerback.core.labels import Labels
 from answerback.core.person import Person
 from answerback.core.walker import Refused, Source
@@ -216,15 +216,20 @@ class Service(AskActions, ShownAsks):
         why_failed = f"{ask.request.name} could not reach anyone on {where}: {why}"
         message = question_routing.no_retry_message(why_failed, question_routing.WITHOUT_PEOPLE)
 
+        def fail(latest: Ask, at: float, entries: tuple[RecordEntry, ...] = ()) -> Change:
+            reason = Reason.BACKEND_ERROR
+            ended = asks.end_ask(latest, Status.FAILED, at=at, reason=reason, message=message)
+            return ended._replace(entries=(*entries, *ended.entries))
+
         def decide(latest: Ask, at: float) -> Change | None:
             if latest.placement.destination != ask.placement.destination:
                 return None  # it has moved meanwhile: people are asked elsewhere
-            if latest.placement.place_before is not None:
-                return undo_move(latest, at, why)
+            if (before := latest.placement.place_before) is not None:
+                back = undo_move(latest, at, why)
+                return fail(back.ask, at, back.entries) if before.is_closed else back
             if (elsewhere := try_other_account(latest, at, why)) is not None:
                 return elsewhere
-            reason = Reason.BACKEND_ERROR
-            return asks.end_ask(latest, Status.FAILED, at=at, reason=reason, message=message)
+            return fail(latest, at)
 
         done = await self.update(ask.id, decide)
         if not isinstance(done, Acted):
@@ -237,6 +242,9 @@ class Service(AskActions, ShownAsks):
         elif ask.placement.place_before is not None:
             extra["action"] = "move_undone"
             logger.error("An ask could not be moved and stays where it was: %s", why, extra=extra)
+
+    async def follow_group(self, ask_id: str, old: str, new: str) -> None:
+        await self.update(ask_id, lambda ask, at: follow_group(ask, old, new, at))
 
     # --- reading and waiting -------------------------------------------------------------------------
 

@@ -310,7 +310,7 @@ class MessageSync:
         if (wait := await self.service.store.rate_limits.get_retry_after(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform accepts nothing now", retry_after=wait)
 
-        seen = ask.placement.was_visible
+        seen = _is_seen(ask)
 
         async def save(shown: Shown) -> None:
             nonlocal seen
@@ -389,7 +389,7 @@ class MessageSync:
         A place that is gone concerns every ask in it: each is shown again, and so finds out.
         """
         self._count(surface, "gone")
-        if ask.placement.was_visible and ask.open and ask.id not in self._doubted:
+        if _is_seen(ask) and ask.open and ask.id not in self._doubted:
             self._doubted.add(ask.id)
             return Retry(self.pace.second_look, firm=True)
         self._doubted.discard(ask.id)
@@ -431,6 +431,12 @@ class MessageSync:
     def _warn(self, ask_id: str, error: Exception, wait: float) -> None:
         extra = {"action": "show_again", "ask_id": ask_id, "code": getattr(error, "code", None)}
         logger.warning("Showing an ask will be retried in %.1f s: %s", wait, error, extra=extra)
+
+
+def _is_seen(ask: Ask) -> bool:
+    """Return True if people see the ask where it is, or where it was before in the same group."""
+    before = ask.placement.place_before
+    return ask.placement.was_visible or (before is not None and before.is_closed)
 
 
 def _is_outdated(ask: Ask, surface: Surface) -> bool:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum, auto
 from typing import Any, Final, Self
 
 import aiohttp
@@ -32,6 +33,20 @@ from tests.fakes.telegram.world import Chat, Message, User
 ADMINISTRATOR: Final = "administrator"
 _DELETABLE_SECONDS: Final = 48 * 3_600
 _OUT: Final = frozenset({"left", "kicked"})
+
+
+class Access(Enum):
+    """The access to a chat that a method needs.
+
+    In a group that has become a supergroup, the bot can still be looked up, and messages can be edited and marked.
+    Nothing is said about other members, nothing can be sent, and no message can be deleted.
+    https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp (check_chat_access)
+    """
+
+    READ = auto()
+    READ_MEMBERS = auto()
+    EDIT = auto()
+    WRITE = auto()
 
 
 def _cut(request: web.Request) -> None:
@@ -139,12 +154,30 @@ class FakeTelegram(UpdateDelivery, Faults):
         changed |= {"old_chat_member": before, "new_chat_member": after}
         return await self.send_update({"my_chat_member": changed})
 
-    def add_group(self, title: str = "ops", **more: Any) -> Chat:
+    def add_group(self, title: str = "ops", kind: str = "supergroup", **more: Any) -> Chat:
         """Add a group with the bot in it."""
-        chat = Chat(-1_000_000_000_000 - next(self._ids), title=title, **more)
+        first = -1_000_000_000_000 if kind == "supergroup" else -4_000_000_000
+        chat = Chat(first - next(self._ids), kind, title, **more)
         chat.members[self.bot.id] = "member"
         self.chats[chat.id] = chat
         return chat
+
+    def migrate(self, group: Chat, **more: Any) -> Chat:
+        """Make a group a supergroup, which has its members and another id, and tell nobody; return the supergroup."""
+        new = self.add_group(group.title, **more)
+        new.members = dict(group.members)
+        group.migrated_to = new.id
+        return new
+
+    async def tell_of_migration(self, group: Chat, *, in_new: bool = False) -> None:
+        """Tell the bot that a group has become a supergroup, by the service message of either chat."""
+        new = self.chats[group.migrated_to or 0]
+        chat, other = (new, group) if in_new else (group, new)
+        moved = {"message_id": chat.next_id, "chat": chat.json(), "date": self.now()}
+        chat.next_id += 1
+        direction = "migrate_from_chat_id" if in_new else "migrate_to_chat_id"
+        number = await self.send_update({"message": moved | {direction: other.id}})
+        await self.until(lambda: self.is_handled(number))
 
     def calls(self, method: str, *, since: int = 0) -> list[dict[str, Any]]:
         """Return the bodies of the calls of a method that succeeded, from an entry of the log on."""
@@ -308,15 +341,15 @@ class FakeTelegram(UpdateDelivery, Faults):
         await self._methods[method](body)
         await self.changed()
 
-    def _chat(self, body: dict[str, Any], *, to_write: bool = False) -> Chat:
+    def _chat(self, body: dict[str, Any], access: Access) -> Chat:
         chat = self.chats.get(int(body["chat_id"]))
         if chat is None:
             raise bad("chat not found")
-        if chat.migrated_to is not None:
+        if chat.migrated_to is not None and access in {Access.WRITE, Access.READ_MEMBERS}:
             raise bad(
                 "group chat was upgraded to a supergroup chat", migrate_to_chat_id=chat.migrated_to
             )
-        if not to_write:
+        if access in {Access.READ, Access.READ_MEMBERS}:
             return chat
         if chat.type == "private":
             user = self.users[chat.id]
@@ -373,8 +406,8 @@ class FakeTelegram(UpdateDelivery, Faults):
         self.commands = body["commands"]
         return True
 
-    def _visible(self, body: dict[str, Any]) -> Chat:
-        chat = self._chat(body)
+    def _visible(self, body: dict[str, Any], access: Access) -> Chat:
+        chat = self._chat(body, access)
         status = chat.members.get(self.bot.id, "left")
         hidden = _OUT - {"left"} if chat.username else _OUT
         if chat.type != "private" and status in hidden:
@@ -385,11 +418,13 @@ class FakeTelegram(UpdateDelivery, Faults):
         return self.sent_files.describe(body["file_id"])
 
     async def _do_get_chat(self, body: dict[str, Any]) -> Any:
-        chat = self._visible(body)
+        chat = self._visible(body, Access.READ)
         return chat.json() | ({"permissions": chat.rights} if chat.rights else {})
 
     async def _do_get_chat_member(self, body: dict[str, Any]) -> Any:
-        chat, user_id = self._visible(body), int(body["user_id"])
+        user_id = int(body["user_id"])
+        access = Access.READ if user_id == self.bot.id else Access.READ_MEMBERS
+        chat = self._visible(body, access)
         user = self.bot if user_id == self.bot.id else self.users.get(user_id)
         if user is None:
             raise bad("user not found")
@@ -398,6 +433,10 @@ class FakeTelegram(UpdateDelivery, Faults):
         if status == "restricted":
             rights = {"can_send_messages": chat.may_write, **chat.rights}
         return {"user": user.json(), "status": status, **rights}
+
+    async def _do_get_chat_member_count(self, body: dict[str, Any]) -> Any:
+        members = self._visible(body, Access.READ_MEMBERS).members.values()
+        return len([status for status in members if status not in _OUT])
 
     async def _do_send_message(self, body: dict[str, Any]) -> Any:
         assert body.get("link_preview_options", {}).get("is_disabled"), "previews are on"
@@ -416,7 +455,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         return self._send_media("sendMediaGroup", body)
 
     def _send_media(self, method: str, body: dict[str, Any]) -> list[Any]:
-        chat = self._chat(body, to_write=True)
+        chat = self._chat(body, Access.WRITE)
         if self.bot.id in chat.without_media:
             raise bad("not enough rights to send photos to the chat")
         assert body["disable_notification"] is True, "one post rings, not each of its pictures"
@@ -429,7 +468,7 @@ class FakeTelegram(UpdateDelivery, Faults):
     def _send(
         self, body: dict[str, Any], parsed: Parsed, content: dict[str, Any] | None = None
     ) -> Any:
-        chat = self._chat(body, to_write=True)
+        chat = self._chat(body, Access.WRITE)
         check_markup(body.get("reply_markup"))
         thread = body.get("message_thread_id")
         if thread is not None and thread not in chat.topics:
@@ -447,7 +486,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         return self._returned(message)
 
     async def _do_edit_message_text(self, body: dict[str, Any]) -> Any:
-        chat = self._chat(body, to_write=True)
+        chat = self._chat(body, Access.EDIT)
         rich = body.get("rich_message") if self.knows_rich_messages else None
         parsed = parse_rich(rich) if rich else parse_html(body.get("text", ""))
         check_markup(body.get("reply_markup"))
@@ -467,14 +506,14 @@ class FakeTelegram(UpdateDelivery, Faults):
         return self._returned(message)
 
     async def _do_edit_message_reply_markup(self, body: dict[str, Any]) -> Any:
-        message = self._chat(body, to_write=True).messages.get(int(body["message_id"]))
+        message = self._chat(body, Access.EDIT).messages.get(int(body["message_id"]))
         if message is None:
             raise bad("message to edit not found")
         message.markup, message.version = body.get("reply_markup"), message.version + 1
         return self._returned(message)
 
     async def _do_delete_message(self, body: dict[str, Any]) -> Any:
-        messages, number = self._chat(body).messages, int(body["message_id"])
+        messages, number = self._chat(body, Access.WRITE).messages, int(body["message_id"])
         if number not in messages:
             raise bad("message to delete not found")
         if messages[number].date < self.now() - _DELETABLE_SECONDS:
@@ -492,7 +531,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         return True
 
     async def _do_set_message_reaction(self, body: dict[str, Any]) -> Any:
-        chat = self._chat(body)
+        chat = self._chat(body, Access.READ)
         message = chat.messages.get(int(body["message_id"]))
         if message is None:
             raise bad("message to react not found")

@@ -110,6 +110,17 @@ def test_an_ask_that_an_earlier_version_moved_is_read_and_returns_to_where_it_wa
 
 
 @pytest.mark.rule("DATA-23")
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_a_place_where_nothing_can_be_posted_any_more_is_stored_as_such(*, is_closed: bool) -> None:
+    place = PlaceBefore(placement=ASKED.placement, revision=1, is_closed=is_closed)
+    ask = with_values(ASKED, place_before=place)
+    state = rows.dump_state(ask)
+    assert ("is_closed" in from_json(state)["before"]) is is_closed, "earlier versions know it not"
+    row = (1, ask.id, ask.revision, 0, rows.dump(ask.placement.message), None, state)
+    assert rows.ask_from_row(row, ask.request).placement.place_before == place
+
+
+@pytest.mark.rule("DATA-23")
 @pytest.mark.parametrize(("name", "stored"), STORED_NAMES.items())
 def test_a_renamed_field_keeps_the_name_that_it_was_first_stored_with(
     name: str, stored: str

@@ -127,7 +127,8 @@ async def run_surface(
             TelegramSettings.model_validate({**settings, **options}), host, service, delays
         )
         call_later = (timers or ManualTimers()).call_later
-        message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)
+        pace = SyncPace(first_pause=0.02, second_look=0.05)
+        message_sync = MessageSync(service, pace=pace, call_later=call_later)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
         if bound is not None:

@@ -77,14 +77,20 @@ async def test_a_route_may_name_the_administrators_of_its_groups(tmp_path: Path)
 async def test_the_administrators_of_a_group_that_became_a_supergroup_may_answer(
     tmp_path: Path,
 ) -> None:
-    async with rig(tmp_path, responders=("@admins",)) as at:
+    async with (
+        FakeTelegram() as telegram,
+        rig(
+            tmp_path,
+            telegram=telegram,
+            group=telegram.add_group(kind="group"),
+            responders=("@admins",),
+        ) as at,
+    ):
         ask = await at.submit([GO], responders=None)
-        new = at.telegram.add_group("ops")
+        new = telegram.migrate(at.group)
         new.members[at.ann.id] = "creator"
-        at.group.migrated_to = new.id
-        moved = {"message_id": 99, "chat": at.group.json(), "date": 1, "migrate_to_chat_id": new.id}
-        await at.telegram.send_update({"message": moved})
-        await at.telegram.until(lambda: new.messages)
+        await telegram.tell_of_migration(at.group)
+        await telegram.until(lambda: new.messages)
         ask = await at.shown(ask)
         assert await press(at, at.ann, live(new, ask), "Yes") == ""
         assert (await at.shown(ask)).status is Status.ANSWERED

@@ -58,6 +58,16 @@ async def test_the_doctor_says_what_is_wrong() -> None:
         assert len(await find_wrong(telegram, "other")) == 1
 
 
+@pytest.mark.rule("TELEGRAM-11")
+async def test_the_doctor_names_the_new_id_of_a_group_that_became_a_supergroup() -> None:
+    async with FakeTelegram() as telegram:
+        group = telegram.add_group(kind="group")
+        assert await find_wrong(telegram) == [None] * 4
+        telegram.migrate(group)
+        wrong = [each for each in await find_wrong(telegram) if each]
+        assert wrong == ["The group has become a supergroup"]
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "wrong"),
     [

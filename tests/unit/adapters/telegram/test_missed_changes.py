@@ -17,15 +17,15 @@ from tests.unit.adapters.telegram.test_places_and_faults import GO, live
 @pytest.mark.rule("TELEGRAM-11")
 async def test_asks_in_chats_that_changed_meanwhile_fail_or_move(tmp_path: Path) -> None:
     async with FakeTelegram() as telegram:
-        moving, public = telegram.add_group(), telegram.add_group(username="everybody")
+        moving = telegram.add_group(kind="group")
+        public = telegram.add_group(username="everybody")
         ann = telegram.add_user("Ann")
         places = (f"@{ann.id}", str(moving.id), str(public.id))
         async with rig(tmp_path, telegram=telegram, ann=ann) as at:
             direct, moved, left = [await at.submit([GO], to=f"telegram:{to}") for to in places]
             await at.message_sync.stop()
             assert (await at.submit([GO])).placement.message is None
-        new = telegram.add_group()
-        moving.migrated_to = new.id
+        new = telegram.migrate(moving)
         public.members[telegram.bot.id] = "left"
         del telegram.chats[ann.id].messages[live(telegram.chats[ann.id], direct).id]
         async with rig(tmp_path, telegram=telegram, group=at.group, ann=ann, delays=HASTY) as at:

@@ -182,35 +182,6 @@ async def test_a_request_comes_however_long_the_chat_is_limited(
         await at.telegram.until(lambda: len(at.group.messages) == 2)
 
 
-@pytest.mark.rule("TELEGRAM-11")
-async def test_a_group_that_becomes_a_supergroup_keeps_its_asks(tmp_path: Path) -> None:
-    async with rig(tmp_path) as at:
-        ask = await at.submit([GO])
-        new = at.telegram.add_group("ops")
-        new.members[at.ann.id] = "member"
-        at.group.migrated_to = new.id
-        moved = {"message_id": 99, "chat": at.group.json(), "date": 1, "migrate_to_chat_id": new.id}
-        await at.telegram.send_update({"message": moved})
-        await at.telegram.until(lambda: new.messages)
-        ask = await at.shown(ask)
-        assert (ask.placement.message or {})["channel"] == str(new.id)
-        again = await at.submit([GO])  # to the group that it was
-        assert live(new, again).text == live(new, ask).text
-        await press(at, at.ann, live(new, ask), "Yes")
-        assert (await at.shown(ask)).status is Status.ANSWERED
-
-
-@pytest.mark.rule("TELEGRAM-11")
-async def test_an_ask_to_a_group_of_which_nobody_told_that_it_moved_is_posted(
-    tmp_path: Path,
-) -> None:
-    async with rig(tmp_path) as at:
-        new = at.telegram.add_group()
-        at.group.migrated_to = new.id
-        ask = await at.submit([GO])
-        assert live(new, ask).buttons
-
-
 @pytest.mark.rule("TELEGRAM-9")
 async def test_anyone_needs_a_private_group(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:

@@ -107,20 +107,3 @@ async def test_a_reminder_that_was_certainly_not_posted_is_posted_later(tmp_path
             await at.surface.remind(ask, 0)
         at.group.members[at.telegram.bot.id] = "member"
         assert (await remind(at, ask, 0)).reply_to == live(at.group, ask).id
-
-
-@pytest.mark.rule("TELEGRAM-11")
-async def test_a_reminder_in_a_group_that_became_a_supergroup_stays_as_it_was(
-    tmp_path: Path,
-) -> None:
-    async with rig(tmp_path) as at:
-        ask = await at.submit([GO])
-        reminder = await remind(at, ask, 0)
-        await at.service.update(ask.id, partial(reminded, 1))
-        new = at.telegram.add_group()
-        at.group.migrated_to = new.id
-        await at.service.show_again(ask.id, deleted=True)
-        await press(at, at.ann, live(new, await at.shown(ask)), "Yes")
-        ask = await at.shown(ask)
-        assert (ask.status, ask.placement.shown_revision) == (Status.ANSWERED, ask.revision)
-        assert reminder.version == 0

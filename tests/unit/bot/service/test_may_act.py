@@ -60,6 +60,17 @@ def test_a_person_acts_where_the_message_or_their_copy_is(place: str | None, is_
 
 
 @pytest.mark.rule("ACT-2")
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_an_ask_is_still_asked_in_a_group_that_has_another_id_until_it_is_posted_there(
+    *, is_closed: bool
+) -> None:
+    there = Placement(destination=CHAT, message={"channel": "C1"}, responders=("ann",))
+    moving = asked(place_before=PlaceBefore(placement=there, is_closed=is_closed))
+    assert moving.is_asked_in("C1") is is_closed
+    assert not moving.is_asked_in("C2")
+
+
+@pytest.mark.rule("ACT-2")
 def test_a_list_does_not_tell_who_sees_a_channel() -> None:
     ask = asked()
     assert ask.actors_at(LISTED, answering=False) == ("ann",)

@@ -19,7 +19,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback.core.escalation import move, undo_move
+from answerback.core.escalation import follow_group, move, undo_move
 from answerback.core.handing_over import HandOver, reminder_recipients
 from answerback.core.intents import Intent
 from answerback.core.labels import Labels
@@ -29,7 +29,7 @@ from answerback.presentation import wording
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from answerback.workers.message_sync import MessageSync
-from answerback_testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask, with_values
 from tests.service_support import actor, boolean
 from tests.unit.bot.background_support import (
     reopen_store,
@@ -373,3 +373,29 @@ async def test_a_message_that_was_being_posted_meanwhile_becomes_a_note(parts: P
             "C1",
             None,
         )
+
+
+CHAT = Destination(surface="chat", channel="C1")
+POSTED = new_ask(to=CHAT, message={"channel": "C1", "id": "m1"}, was_visible=True)
+
+
+@pytest.mark.parametrize(
+    ("ask", "is_moved"),
+    [
+        (POSTED, True),
+        (new_ask(to=CHAT), False),
+        (new_ask(to=CHAT, message={"channel": "C1"}), False),  # perhaps not posted yet
+        (new_ask(to=CHAT, message={"channel": "C2", "id": "m1"}), False),
+        (with_values(move(POSTED, CHAT), message={"channel": "C1", "id": "m2"}), False),
+    ],
+)
+def test_an_ask_follows_its_group_to_another_id_only_if_it_is_posted_and_settled_there(
+    ask: Ask, *, is_moved: bool
+) -> None:
+    change = follow_group(ask, "C1", "C9", 2_000.0)
+    assert (change is not None) is is_moved
+    if change is not None:
+        place = change.ask.placement
+        assert place.destination.channel == "C9"
+        assert (place.message, change.ask.revision) == (None, ask.revision + 1)
+        assert undo_move(change.ask, 3_000.0, "it ended").ask.placement == ask.placement
