@@ -124,8 +124,10 @@ class ClickHandler:
         return ClickResponse(after=(lambda: self._show_full(ask, used, page),), sends=True)
 
     async def _show_full(self, ask: Ask, used: Click, page: Json) -> None:
-        """Show a page in the message that shows it already, if there is one: however often people press, it is one."""
-        key = f"{ask.id}:{SURFACE}:{used.control.verb}"
+        """Show a page in the message of this place that shows it already, if there is one: however often people press,
+        it is one.
+        """
+        key = f"{ask.id}:{SURFACE}:{used.control.verb}:{used.chat}:{used.place.thread or ''}"
         async with self._showing.setdefault(key, asyncio.Lock()):
             shown = await self.asks.draft(key)
             if isinstance(shown, str) and await self.helpers.replace(shown, page):
