@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from answerback.core.errors import UnreadableRowError
+from answerback.core.errors import StoreError, UnreadableRowError
 from answerback.ports.claims import Claim
 from answerback.ports.extension_rows import RowTable
 from answerback.service.service import Service
@@ -44,6 +44,8 @@ class RetentionPolicy:
     """Returns True while many messages wait to be shown: each erased ask adds one."""
     _unreadable: set[str] = field(default_factory=set)
     """Asks that cannot be erased because they cannot be read; each is logged once."""
+    _may_have_traces: bool = True
+    """True from before an erasure until the store is scrubbed. A process before this one may not have come to that."""
 
     async def enforce(self, now: float) -> None:
         """Erase and delete whatever is too old; other changes can be made in between."""
@@ -55,16 +57,36 @@ class RetentionPolicy:
             await store.maintenance.prune_audit(now - self.audit_days * _DAY)
         if self.days is None:
             return
-        before, erased = now - self.days * _DAY, 0
+        before = now - self.days * _DAY
         await store.maintenance.prune_deliveries(before)
+        try:
+            await self._erase_older(before)
+        except StoreError as error:
+            extra = {"action": "retention"}
+            logger.warning("Old asks will be erased later: %s", error, extra=extra)
+        if self._may_have_traces:
+            await self._scrub()
+
+    async def _erase_older(self, before: float) -> None:
+        erased = 0
         while (ask_ids := await self._find_erasable(before)) and await self._hold_lease():
+            self._may_have_traces = True
             for ask_id in ask_ids:
                 await self._let_messages_pass()
                 erased += await self._erase(ask_id)
         if erased:
-            await store.erasure.scrub()
             extra = {"action": "retention", "count": erased}
             logger.info("Erased the contents of old asks", extra=extra)
+
+    async def _scrub(self) -> None:
+        try:
+            await self.service.store.erasure.scrub()
+        except StoreError as error:
+            extra = {"action": "scrub_failed"}
+            text = "Traces of erased asks are left, and will be removed later: %s"
+            logger.warning(text, error, extra=extra)
+        else:
+            self._may_have_traces = False
 
     async def _find_erasable(self, before: float) -> list[str]:
         limit = _BATCH + len(self._unreadable)

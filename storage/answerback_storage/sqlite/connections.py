@@ -259,7 +259,7 @@ class Connections:
         if busy:
             raise StoreError(
                 f"The database {self.path}: erased content is still in its log, because another process is reading the"
-                " file (a backup, an open SQLite shell). Erase again once that process has ended."
+                " file (a backup, an open SQLite shell)."
             )
 
     def _attempt(self, job: _Job, connection: sqlite3.Connection) -> None:
