@@ -75,10 +75,16 @@ const planComments = (() => {
 
   function close(box) {
     const line = lineOf(box);
+    focusOn(line);
     box.remove();
     line.classList.remove("commented-on");
     keep();
-    focusOn(line);
+  }
+
+  // Opens a comment of another page of the same plan here, even if nothing is written in it yet.
+  function reopen(area) {
+    const line = plan() && lineOf(area.closest(".note-on"));
+    return line ? open(line) : undefined;
   }
 
   const lineOf = (box) => plan().querySelector(`[data-line="${box.id.replace("comment-", "")}"]`);
@@ -119,7 +125,7 @@ const planComments = (() => {
       return; // it is sent as it is
     }
     const kept = new Set(written.map(([at]) => `comment-${at}`));
-    for (const box of shown.querySelectorAll(".note-on")) if (!kept.has(box.id)) box.remove();
+    for (const box of shown.querySelectorAll(".note-on")) if (!kept.has(box.id) && !box.contains(document.activeElement)) box.remove();
     for (const [at, , text] of written) {
       const line = shown.querySelector(`[data-line="${at}"]`);
       if (line) open(line, text);
@@ -188,5 +194,5 @@ const planComments = (() => {
     if (all[to]) focusOn(all[to]);
   }, true);
 
-  return { prepare, show, texts };
+  return { prepare, show, texts, reopen };
 })();

@@ -5,8 +5,11 @@
 
 (() => {
   const SETTLING = 500; // ms
+  const PAUSE = 2000; // ms
   let settling = true; // whether the controls have only just changed
   let timer = 0;
+  let textControl = null; // in which the person is writing, which ends when they send it
+  let pausing = 0; // the timer of the pause after which keys count again
   let byPointer = false; // whether the last click came from a pointer rather than a key
   let byArrow = false; // whether an arrow key is held down, which moves through the options
   let source = null;
@@ -50,6 +53,36 @@
     }, SETTLING);
   }
 
+  function waitForPause() {
+    clearTimeout(pausing);
+    pausing = setTimeout(() => (pausing = 0), PAUSE);
+  }
+
+  // Follows where the person writes, and notices that the page has removed the text and moved the cursor elsewhere.
+  function followWriting(event) {
+    if (!event.isTrusted) return;
+    if (textControl && !textControl.isConnected) waitForPause();
+    textControl = inText(event.target) ? event.target : null;
+  }
+
+  function endPause() {
+    textControl = null;
+    clearTimeout(pausing);
+    pausing = 0;
+  }
+
+  // Whether a key was meant for a text that the page has taken away: all are until the person pauses or uses the pointer.
+  function isWrittenOn(event) {
+    if (textControl && textControl !== document.activeElement) {
+      textControl = null;
+      waitForPause();
+    }
+    if (!pausing) return false;
+    waitForPause();
+    const isTyped = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+    return canAnswer(event) || (isTyped && !inText(event.target));
+  }
+
   // Whether a key press can choose or answer something at its target.
   function canAnswer(event) {
     if (event.key === "Enter") return event.ctrlKey || event.metaKey || !event.target.matches("textarea");
@@ -58,16 +91,22 @@
 
   // Blocks a key or click that was meant for the previous content, and a key that is still held down.
   function blockIfTooSoon(event) {
-    const own = event.target instanceof Element && (event.target.closest("main form") || event.target.form);
-    if (!form() || (event.type === "click" && !own)) return;
-    if (event.type === "keydown" && !canAnswer(event)) return;
-    const held = event.repeat && !inText(event.target) && /^(Enter| |[admx])$/.test(event.key);
-    if (!held && !settling) return;
+    if (!(event.type === "keydown" && isWrittenOn(event)) && !isTooSoon(event)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   }
 
+  function isTooSoon(event) {
+    const own = event.target instanceof Element && (event.target.closest("main form") || event.target.form);
+    if (!form() || (event.type === "click" && !own)) return false;
+    if (event.type === "keydown" && !canAnswer(event)) return false;
+    const held = event.repeat && !inText(event.target) && /^(Enter| |[admx])$/.test(event.key);
+    return held || settling;
+  }
+
   for (const type of ["click", "keydown", "submit"]) addEventListener(type, blockIfTooSoon, true);
+  for (const type of ["focusin", "input"]) addEventListener(type, followWriting, true);
+  addEventListener("pointerdown", endPause, true);
 
   // --- cutting tall boxes ------------------------------------------------------------------------
 
@@ -275,16 +314,17 @@
     const main = html.getElementById("main");
     const before = form();
     const after = main.querySelector(".card form") || main.querySelector("form");
-    const keepInput = hasInput();
+    const focused = document.activeElement;
+    // An explanation leaves its question open, so the input still belongs to it.
+    const isSame = Boolean(before && after) && after.dataset.walked === before.dataset.walked;
+    if (hasInput() && !isSame) return offerRefresh();
+    const keepInput = isSame && (hasInput() || (inText(focused) && before.contains(focused)));
     if (keepInput) {
-      // An explanation leaves its question open, so the input still belongs to it.
-      if (!after || after.dataset.walked !== before.dataset.walked) return offerRefresh();
       copyInput(before, after);
       drafts.supersede(after);
     }
     const ticks = document.getElementById("batch");
     if (ticks && ticks !== before && main.querySelector("#batch")) copyTicks(main);
-    const focused = document.activeElement;
     const hadFocus = document.getElementById("main").contains(focused);
     const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
     notify(document.getElementById("main"), main);
@@ -300,13 +340,15 @@
 
   // The control in the new form that corresponds to one in the old form.
   function counterpart(control, newForm) {
-    if (control.matches(".note-on textarea")) return document.getElementById(control.id);
-    if (!newForm || !control.name) return undefined;
+    if (control.matches(".note-on textarea")) return planComments.reopen(control);
+    if (control.matches(".filter")) return newForm.querySelector(".filter");
+    if (!control.name) return undefined;
     const exact = control.matches("[type=radio], [type=checkbox], button");
     return Array.from(newForm.elements).find((e) => e.name === control.name && (!exact || e.value === control.value));
   }
 
   function restoreFocus(oldControl, newControl) {
+    if (textControl === oldControl) textControl = newControl;
     newControl.focus({ preventScroll: true });
     if (newControl.matches("textarea")) newControl.setSelectionRange(oldControl.selectionStart, oldControl.selectionEnd);
   }
@@ -404,6 +446,7 @@
     const filter = document.querySelector(".filter");
     if (filter && !filter.matches(":disabled")) {
       filter.hidden = false;
+      if (filter.value) filterOptions(filter.value);
       filter.addEventListener("input", () => filterOptions(filter.value));
     }
     const other = document.getElementById("other");
@@ -580,6 +623,7 @@
   }
 
   document.addEventListener("submit", (event) => {
+    textControl = null;
     if (sending) {
       event.preventDefault();
     } else if (canProve) {
@@ -624,7 +668,8 @@
     // Scrolling the page would move other controls under the pointer.
     if (event.target.id === "editing" && document.querySelector("#changed, main .summary")) return; // which is read first
     const box = { replying: "reply", asking: "ask_back", giving: "hand_over", noting: "note", othering: "other", editing: "e0" }[event.target.id];
-    if (box) document.getElementById(box)?.focus({ preventScroll: byPointer });
+    // A box that a refresh opens again takes the cursor out of no text.
+    if (box && !inText(document.activeElement)) document.getElementById(box)?.focus({ preventScroll: byPointer });
   }, true);
 
   const PARTS = ".sheet, .ondemand, .option.other > .own, form"; // what is entered in one is sent by a button of its own
@@ -736,7 +781,8 @@
     const replying = document.getElementById("replying");
     if (!replying) return;
     document.getElementById("more").open = true;
-    replying.open = true; // which also puts the cursor in it
+    replying.open = true;
+    document.getElementById("reply").focus();
   }
 
   function tick(within) {
