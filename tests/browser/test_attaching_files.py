@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from answerback.core.actions import EndTurn
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.files import CHUNK
 from tests.browser.conftest import settled, show_other_ways, tab
-from tests.browser.site import Site
+from tests.browser.site import INBOX, Site
 from tests.browser.test_forms import UNTIL_DRAFTS
 from tests.unit.adapters.web.examples import TEXT
 from tests.unit.picture_samples import PNG
@@ -31,6 +32,16 @@ MOVE = """([event, name, bytes]) => {
   document.querySelector("main").dispatchEvent(new (event === "paste" ? ClipboardEvent : DragEvent)(event, options));
 }"""
 """Drops or pastes a file."""
+HOLD = """() => {
+  const open = channel.open;
+  const released = new Promise((done) => (window.release = done));
+  channel.open = async (pair, to, form) => {
+    if (form && form.includes("do=attach")) await released;
+    return open(pair, to, form);
+  };
+}"""
+"""Holds all parts of files back until `RELEASE`."""
+RELEASE = "release()"
 
 
 def file(name: str, data: bytes = PNG) -> Any:
@@ -41,9 +52,13 @@ def names(ask: Ask) -> list[str]:
     return [each.name for given in ask.walk.answers for each in given.files]
 
 
-async def answer(page: Page) -> None:
+async def press_answer(page: Page) -> None:
     await settled(page)
     await page.get_by_role("button", name="Answer", exact=True).click()
+
+
+async def answer(page: Page) -> None:
+    await press_answer(page)
     await expect(page.locator(".ended")).to_be_visible()
 
 
@@ -78,6 +93,80 @@ async def test_an_answer_waits_until_its_files_have_arrived(
         await page.locator(CHOOSE).set_input_files(file("large.bin", bytes(5 * CHUNK)))
         await answer(page)
     assert names(await web_site.stored(ask)) == ["large.bin"]
+
+
+async def test_an_answer_waits_for_several_files_and_for_those_that_are_added_meanwhile(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.evaluate(HOLD)
+        await page.locator(CHOOSE).set_input_files([file(f"{n}.png") for n in range(3)])
+        await expect(page.locator(ROWS)).to_have_count(3)
+        await page.evaluate(MOVE, ["drop", "dropped.png", [*PNG]])
+        await press_answer(page)
+        await page.evaluate(MOVE, ["paste", "pasted.png", [*PNG]])
+        await page.evaluate(RELEASE)
+        await expect(page.locator(".ended")).to_be_visible()
+    expected = ["0.png", "1.png", "2.png", "dropped.png", "pasted.png"]
+    assert names(await web_site.stored(ask)) == expected
+
+
+async def test_an_answer_does_not_go_without_a_file_that_is_refused_while_it_waits(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.evaluate(HOLD)
+        await page.locator(CHOOSE).set_input_files(file("a.png"))
+        await press_answer(page)
+        await page.evaluate("document.getElementById('files').dataset.most = 10")
+        await page.evaluate(MOVE, ["drop", "huge.png", [*PNG]])
+        await expect(page.locator("#files .error")).to_contain_text("huge.png is too large")
+        await page.evaluate(RELEASE)
+        await expect(page.locator("#files [name=file]")).to_have_count(1)
+        await answer(page)  # now without it
+    assert names(await web_site.stored(ask)) == ["a.png"]
+
+
+async def test_files_that_still_wait_to_be_sent_survive_a_refresh(
+    browser: Browser, web_site: Site
+) -> None:
+    ask, other = await web_site.ask(TEXT), await web_site.ask({**TEXT, "id": "other"})
+    async with tab(browser) as page:
+        await page.goto(f"{web_site.url}{INBOX}?open={ask.id}")
+        await settled(page)
+        await page.evaluate(HOLD)
+        await page.locator(CHOOSE).set_input_files([file(f"{n}.png") for n in range(3)])
+        await expect(page.locator("#files progress").first).to_be_visible()
+        await web_site.act(other, EndTurn())
+        await expect(page.locator(".entry")).to_have_count(1)
+        await page.evaluate(RELEASE)
+        await expect(page.locator("#files [name=file]")).to_have_count(3)
+        await press_answer(page)
+        await expect(page.get_by_text(LABELS.inbox_empty)).to_be_visible()
+    assert names(await web_site.stored(ask)) == ["0.png", "1.png", "2.png"]
+
+
+async def test_an_answer_keeps_its_files_when_another_page_is_opened_while_they_are_sent(
+    browser: Browser, web_site: Site
+) -> None:
+    ask, other = await web_site.ask(TEXT), await web_site.ask({**TEXT, "text": "And then?"})
+    async with tab(browser) as page:
+        await page.goto(f"{web_site.url}{INBOX}?open={ask.id}")
+        await settled(page)
+        await page.evaluate(HOLD)
+        await page.locator(CHOOSE).set_input_files([file("a.png"), file("b.png")])
+        await expect(page.locator("#files progress").first).to_be_visible()
+        await press_answer(page)
+        await page.locator(f".entry[data-ask={other.id}] > a").click()
+        await expect(page.locator(".detail #question")).to_have_text("And then?")
+        await page.evaluate(RELEASE)
+        await expect(page.locator(".entry")).to_have_count(1)
+    assert names(await web_site.stored(ask)) == ["a.png", "b.png"]
 
 
 async def test_what_is_attached_survives_a_reload_and_a_refusal(

@@ -4,7 +4,7 @@
 
 const attachments = (() => {
   const TRIES = 4;
-  const uploads = new Set(); // promises of what is being sent: whether it arrived
+  const uploads = new Map(); // the rows of files that are being sent: promises that end when each has arrived or is refused
 
   const area = (within) => within && within.querySelector("#files");
   const inputs = (within) => Array.from(within.querySelectorAll("#files [name=file]"));
@@ -98,12 +98,10 @@ const attachments = (() => {
     const { most, chunk, tooLarge, failed } = area(form).dataset;
     if (file.size > Number(most)) return { refused: tooLarge.replace("{name}", file.name).replace("{most}", Math.floor(most / 1048576)) };
     const count = Math.max(1, Math.ceil(file.size / chunk));
-    const progress = Object.assign(document.createElement("progress"), { max: count, value: 0 });
-    progress.setAttribute("aria-label", file.name);
-    item.querySelector(".note").before(progress);
+    const progress = Object.assign(item.querySelector("progress"), { max: count, value: 0 });
     let upload = "";
     for (let n = 0; n < count; n++) {
-      if (!item.isConnected) return {}; // removed
+      if (!item.closest("#files")) return {}; // removed
       const fields = { do: "attach", revision: form.elements.revision.value, upload, n, data: await base64(file.slice(n * chunk, (n + 1) * chunk)) };
       if (n === count - 1) fields.name = file.name;
       const answer = await post(action, fields);
@@ -114,32 +112,50 @@ const attachments = (() => {
     }
   }
 
-  async function attach(form, files, action) {
+  // Shows files in a form at once, and sends one after another.
+  function attach(form, files, action) {
     const set = area(form);
     for (const old of set.querySelectorAll(".error")) old.remove();
+    let previous = null;
     for (const file of files) {
       const item = row(set, file.name || "photo.png");
-      const sent = readable(file).then((each) => send(each, item, form, action));
-      uploads.add(sent);
-      const answer = await sent;
-      uploads.delete(sent);
-      if (answer.value && item.isConnected) name(item, answer.value, answer.name, answer.size);
-      else if (item.isConnected) refuse(item, answer.refused);
-      changed(item.closest("#files") || set);
+      const progress = document.createElement("progress");
+      progress.setAttribute("aria-label", file.name);
+      item.querySelector(".note").before(progress);
+      previous = upload(previous, file, item, form, action);
+      uploads.set(item, previous);
     }
+  }
+
+  // Sends a file after the previous one, and names it in the form that has its row by then.
+  async function upload(previous, file, item, form, action) {
+    await previous;
+    const answer = await send(await readable(file), item, form, action);
+    uploads.delete(item);
+    const set = item.closest("#files");
+    if (!set) return; // removed
+    if (answer.value) name(item, answer.value, answer.name, answer.size);
+    else refuse(item, answer.refused);
+    changed(set);
   }
 
   function refuse(item, why) {
     const error = Object.assign(document.createElement("p"), { className: "error", textContent: why });
     error.setAttribute("role", "alert");
-    item.closest("#files").prepend(error);
+    const set = item.closest("#files");
+    set.dataset.refused = Number(set.dataset.refused || 0) + 1;
+    set.prepend(error);
     item.remove();
   }
 
-  // Waits until all has arrived; false if something was refused, so that nothing is sent without it.
-  async function arrived() {
-    const answers = await Promise.all(uploads);
-    return answers.every((each) => !each.refused);
+  // Waits until a form has all its files, also those that are added meanwhile; false if one is refused, so that nothing
+  // is sent without it.
+  async function arrived(form) {
+    const pending = () => Array.from(uploads).filter(([item]) => form.contains(item)).map(([, sent]) => sent);
+    const refused = () => area(form)?.dataset.refused;
+    const before = refused();
+    while (pending().length) await Promise.all(pending());
+    return refused() === before;
   }
 
   document.addEventListener("click", (event) => {

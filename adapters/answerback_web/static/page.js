@@ -535,7 +535,7 @@
     sending = true;
     const wasWaiting = waiting?.current === current;
     if (wasWaiting) waiting = null; // pressed again: this is sent in its place
-    if (!(await attachments.arrived())) {
+    if (!(await attachments.arrived(current))) {
       if (wasWaiting) document.getElementById("live").replaceChildren(); // which says that it will be sent
       sending = false;
       return;
