@@ -6,6 +6,7 @@ receipts, tokens of agents, clock changes and migrations.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -37,6 +38,20 @@ _OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER 
     ) AS turn FROM behind JOIN asks USING (seq)
         WHERE ($2::text IS NULL OR show_holder = $2 OR {unclaimed("show_holder", "show_until")})
     ) AS behind ORDER BY turn, updated_at LIMIT $1"""
+RENUMBERED_AT_ONCE: Final = 1_000
+"""Lines that one statement renumbers, in a small part of the time that it may take."""
+_RENUMBER: Final = """WITH step AS (
+        SELECT tx, seq FROM record WHERE (tx, seq) > ($1, $2)
+        AND tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint AND ask_id IS NOT NULL
+        ORDER BY tx, seq LIMIT {limit}
+    ), renumbered AS (
+        UPDATE record SET tx = pg_current_xact_id()::text::bigint
+        FROM step WHERE record.seq = step.seq AND record.tx = step.tx
+    ) SELECT tx, seq FROM step ORDER BY tx DESC, seq DESC LIMIT 1"""
+"""Gives the next lines of transactions that are still to come its own number, and returns where the last one was.
+
+A line that another process has renumbered while this one waited for it keeps that number: cursors name it.
+"""
 _SAME_CLOCK_CHANGE: Final = 600.0
 """Seconds within which every process has noticed that the database's clock was set back; only the first records it."""
 _NOTE_CLOCK_CHANGE: Final = """INSERT INTO seen AS noticed VALUES ('clock', $1) ON CONFLICT (id)
@@ -107,16 +122,27 @@ class PostgresRecord(SqlRecord):
         WHERE (tx, seq) > ($1, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
         AND ask_id IS NOT NULL ORDER BY tx, seq LIMIT $3"""
     _exists = "SELECT 1 FROM record WHERE tx = $1 AND seq = $2 AND ask_id IS NOT NULL"
-    _is_renumbered = False
+
+    def __init__(self, db: PostgresDatabase) -> None:
+        super().__init__(db)
+        self._renumbering = asyncio.Lock()
+        self._is_renumbered = False
 
     async def list_changed(self, after: str, limit: int) -> ChangedAsks:
-        if not self._is_renumbered:  # lines that were restored from another server count as new
-            await self._db.execute(
-                """UPDATE record SET tx = pg_current_xact_id()::text::bigint
-                    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint AND ask_id IS NOT NULL"""
-            )
-            self._is_renumbered = True
+        async with self._renumbering:
+            if not self._is_renumbered:
+                await self._renumber()
+                self._is_renumbered = True
         return await super().list_changed(after, limit)
+
+    async def _renumber(self) -> None:
+        """Let lines that were restored from another server, which may have been many transactions ahead, count as new.
+
+        No export skips one meanwhile, since none reads lines of transactions that are in progress or still to come.
+        """
+        statement, last = _RENUMBER.format(limit=RENUMBERED_AT_ONCE), [(-1, 0)]
+        while last:
+            last = await self._db.execute(statement, *last[0])
 
     async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
         params = Parameters()
