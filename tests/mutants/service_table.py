@@ -169,9 +169,22 @@ SERVICE = (
     # Moves: an ask returns from where nobody can be reached.
     Mutant(
         f"{_SERVICE}/service.py",
-        "if latest.placement.place_before is not None:",
-        "if False:",
+        "if (before := latest.placement.place_before) is not None:",
+        "if (before := None) is not None:",
         (f"{_UNIT}/workers/test_undone_moves.py",),
+    ),
+    # It does not return to where nothing can be posted any more.
+    Mutant(
+        f"{_SERVICE}/service.py",
+        "return fail(back.ask, at, back.entries) if before.is_closed else back",
+        "return back",
+        ("tests/unit/adapters/telegram/test_migrated_groups.py",),
+    ),
+    Mutant(
+        "bot/answerback/core/escalation.py",
+        "if before.is_closed:",
+        "if False:",
+        ("tests/unit/adapters/telegram/test_migrated_groups.py",),
     ),
     # Confirming what was answered in a direct message: everybody who may is told, and nobody twice.
     *(
