@@ -97,14 +97,14 @@ ADAPTERS = (
     ),
     Mutant(
         "adapters/answerback_chat/pending_deliveries.py",
-        "return 0.0 if self.is_alone else max(until - now, 0.0)",
+        "return 0.0 if is_of_dead else max(until - now, 0.0)",
         "return 0.0",
         (f"{_PENDING}::test_a_delivery_belongs_to_one_process_until_its_lease_ends",),
     ),
     Mutant(
         "adapters/answerback_chat/pending_deliveries.py",
-        "return self._lease if key in self._held else 0.0",
-        "return self._lease",
+        "if key in self._deciding:",
+        "if owner == self._owner:",
         (f"{_PENDING}::test_a_process_takes_what_it_failed_to_decide_again",),
     ),
     Mutant(
