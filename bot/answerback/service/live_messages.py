@@ -66,9 +66,9 @@ class ShownAsks:
         *,
         wanted: Callable[[Ask], bool] = lambda _ask: True,
     ) -> Sequence[Ask]:
-        place = surface, channel, thread
+        list_open = partial(self.list_open_in, surface, channel, thread)
         if at is None:
-            return await self.list_open_in(*place, wanted=wanted)
+            return await list_open(wanted=wanted)
 
         def looked_open(ask: Ask) -> bool:
             return may_have_looked_open(ask, at) and wanted(ask)
@@ -77,12 +77,14 @@ class ShownAsks:
             return may_have_been_left_open(ask, at) and wanted(as_left_behind(ask))
 
         messages, since = self.store.messages, min(at, self.clock.now()) - _MARGIN_SECONDS
-        still_open = await self.list_open_in(*place, wanted=looked_open)
-        ended = await _find_wanted(partial(messages.find_ended, *place, since), looked_open)
+        find_ended = partial(messages.find_ended, surface, channel, thread, since)
+        find_moved = partial(messages.find_moved, surface, channel, thread, since)
+        still_open = await list_open(wanted=looked_open)
+        ended = await _find_wanted(find_ended, looked_open)
         seen = {ask.id: ask for ask in (*still_open, *ended)}
-        for ask in await _find_wanted(partial(messages.find_moved, *place, since), was_left_open):
+        for ask in await _find_wanted(find_moved, was_left_open):
             seen.setdefault(ask.id, as_left_behind(ask))
-        return list(seen.values()) or await self.list_open_in(*place, wanted=wanted)
+        return list(seen.values()) or await list_open(wanted=wanted)
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None
