@@ -24,7 +24,7 @@ from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.ask_page import AskPages
 from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox_view import GrantRow, SearchForm
-from answerback_web.posts import Post
+from answerback_web.posts import PageAction, Post
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
@@ -138,6 +138,9 @@ class Inbox:
         post = await self._site.read_post(request, root="../", home=links.home, signed_in=signed_in)
         if isinstance(post, web.Response):
             return post
+        if post.do is PageAction.NO_BUTTON:
+            notice, ticked = self._site.labels.no_button, post.all_values("ask")
+            return await self._inbox_page(request, visitor, links, notice=notice, ticked=ticked)
         left = await self._decide_ticked(visitor.person, post)
         if left == 0:
             return responses.see_other(str(self._visitors.inbox_name(visitor)))
@@ -204,6 +207,7 @@ class Inbox:
         links: _Links,
         notice: str | None = None,
         left_over: Sequence[str] = (),
+        ticked: Sequence[str] = (),
     ) -> web.Response:
         after = request.query.get("after")
         results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
@@ -235,7 +239,8 @@ class Inbox:
             left=left,
             listed=True,
             cursor=f"after={quote(after)}&" if after else "",
-            ticked=request.query.get("all"),
+            ticked=ticked,
+            ticked_all_of=request.query.get("all"),
             installable=True,
             drafts=self._site.draft_key(visitor.person),
             grants=await self._grants(visitor, links),

@@ -61,6 +61,8 @@ class PageAction(StrEnum):
     """Revoke what was allowed again."""
     TRY_AGAIN = "try_again"
     """Tell the agent to try again what nobody allowed in time."""
+    NO_BUTTON = "no_button"
+    """Without JavaScript, a form's first button, which nobody sees, is pressed by Enter in any of its inputs."""
 
 
 CHANGES: Final = frozenset({PageAction.CHANGE, PageAction.CHANGE_JSON, PageAction.ALLOW_CHANGED})

@@ -309,10 +309,11 @@ def _grant(view: View, labels: Labels, post: Post | None) -> GrantPart | None:
     spec = plan_form(view, Entry.GRANT, labels, NO_LIMITS)
     if spec is None:
         return None
-    inputs, is_open = spec.inputs, post is not None and post.do is PageAction.GRANT
-    if post is not None and is_open:
+    inputs, is_open = spec.inputs, False
+    if post is not None and post.do in {PageAction.GRANT, PageAction.NO_BUTTON}:
         entered = parse_entries(post, spec.fields)
         inputs = tuple(replace(each, start=entered[each.id]) for each in inputs)
+        is_open = post.do is PageAction.GRANT or inputs != spec.inputs
     said = describe_offer(spec.grants, labels) if spec.grants else []
     return GrantPart(
         (labels.grant_about, *map(visible, said)), form_inputs.inputs_of(inputs, labels), is_open

@@ -56,7 +56,7 @@ AXE: Final = "axe.run({resultTypes: ['violations'], selectors: false})"
 CONTROLS: Final = """Array.from(document.querySelectorAll(
     "a[href], button, input:not([type=hidden]), textarea, select, summary, [tabindex='0']"))
     .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.closest("[inert]")
-        && !each.matches("input[type=radio], .comment-on[tabindex='-1']")
+        && !each.matches("input[type=radio], .comment-on[tabindex='-1'], [aria-hidden=true]")
         && (!document.querySelector("dialog[open]") || each.closest("dialog")))"""
 """The controls that Tab reaches; arrow keys move between radio buttons, and between the lines of a plan."""
 HAS_VISIBLE_FOCUS: Final = """(() => {
@@ -293,6 +293,7 @@ async def test_every_control_is_reached_by_keyboard_alone_and_focus_is_visible(
         for _ in range(2 * count + 4):  # twice around, past the browser's own controls
             reached.add(await page.evaluate(f"{CONTROLS}.indexOf(document.activeElement)"))
             assert await page.evaluate(HAS_VISIBLE_FOCUS)
+            assert not await page.evaluate("document.activeElement.matches('[aria-hidden=true]')")
             await page.keyboard.press("Tab")
         assert reached - {-1} == set(range(count))
 

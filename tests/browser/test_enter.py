@@ -1,4 +1,4 @@
-"""Ctrl+Enter presses the button that belongs to what is focused, and never another that decides."""
+"""Enter and Ctrl+Enter press the button that belongs to what is focused, and never another that decides."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from playwright.async_api import Browser, Page, expect
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
+from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod, Person
+from answerback.ports.person_key import operator_holder
 from answerback.ports.surface import Acted, Actor
 from answerback.service.submission_request import Route
+from answerback_web.page_access import PageLinks
 from tests.browser.conftest import settled, show_other_ways, tab
-from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
-from tests.unit.adapters.web.examples import CLAUDE
+from tests.browser.site import INBOX, SECRET, Site, site
+from tests.browser.test_accessibility import KEYS, STATES, State
+from tests.unit.adapters.web.examples import CLAUDE, FLAT
 
 pytestmark = [
     pytest.mark.browser,
@@ -29,7 +33,11 @@ ANN, BOB, CY = (
     for name in ("ann", "bob", "cy")
 )
 ANNS_KEY: Final = "abp_ann"
-KEYS: Final = {KEY: OPERATOR, ANNS_KEY: ANN, "abp_bob": BOB, "abp_cy": CY}
+SCRIPT: Final = pytest.mark.parametrize(
+    "script", [True, False], ids=["with script", "without script"]
+)
+LABELS: Final = Labels()
+ANNS: Final = f"/inbox/{PageLinks(SECRET).inbox_name(operator_holder(ANNS_KEY, ANN))}"
 OPS: Final[dict[str, Any]] = {"to": "web", "responders": ["ann", "bob", "cy"]}
 ROUTES: Final = {
     "ops": Route.model_validate({**OPS, "grants": {}, "edit": True}),
@@ -49,6 +57,12 @@ RECORD: Final = """() => {
 """Records the buttons that submit a form from now on."""
 PRESSED: Final = "pressed.splice(0)"
 DROP: Final = {"id": "drop", "text": "Drop the table?", "answer_type": "boolean"}
+OWN_TEXT: Final = {
+    "question": "Which?",
+    "header": "h",
+    "options": [{"label": f"O{n}"} for n in range(8)],
+}
+"""A list, in which a text of one's own can be written."""
 LIST: Final = {
     "id": "where",
     "text": "Where?",
@@ -60,21 +74,23 @@ LIST: Final = {
 @pytest_asyncio.fixture(loop_scope="session")
 async def shared(tmp_path: Path) -> AsyncIterator[Site]:
     """A site of three people: they allow for longer and change calls on the route `ops`, and confirm on `two`."""
-    async with site(tmp_path, keys=KEYS, routes=ROUTES) as running:
+    keys = {**KEYS, ANNS_KEY: ANN, "abp_bob": BOB, "abp_cy": CY}
+    async with site(tmp_path, keys=keys, routes=ROUTES) as running:
         yield running
 
 
-async def command(shared: Site) -> Ask:
+async def command(shared: Site, **more: object) -> Ask:
     """Ask for the permission to run a command, which the host could allow for longer, too."""
     arguments = {
         "tool_name": "Bash",
-        "tool_input": {"command": "make a"},
+        "tool_input": {"command": "make a", **more},
         "permission_suggestions": [LASTING],
     }
     return await shared.ask(
         name="PermissionRequest",
         arguments=arguments,
         to="ops",
+        responders=["ann", "bob"],
         agent="coder",
         origin={"folder": "/src/app"},
         takes_edited=True,
@@ -83,7 +99,7 @@ async def command(shared: Site) -> Ask:
 
 async def confirming(shared: Site) -> Ask:
     """Ask on the route `two`, and answer it as bob, so that others can confirm it."""
-    ask = await shared.ask(DROP, to="two")
+    ask = await shared.ask(DROP, to="two", responders=["ann", "bob"])
     done = await shared.service.act(ask.id, Answer(value=True), Actor(BOB))
     assert isinstance(done, Acted)
     return done.ask
@@ -105,6 +121,127 @@ async def decided(shared: Site, ask: Ask) -> list[object]:
     """Return what was answered and confirmed."""
     walk = (await shared.stored(ask)).walk
     return [*(each.value for each in walk.answers), *(each.by.user_id for each in walk.votes)]
+
+
+async def says_to_press_a_button(page: Page) -> None:
+    """Return once the page says that Enter has sent nothing."""
+    await expect(page.get_by_text(LABELS.no_button)).to_be_visible()
+
+
+# --- Enter ---------------------------------------------------------------------------------------
+
+
+@SCRIPT
+@pytest.mark.parametrize("phase", ["permission", "confirmation"])
+async def test_enter_in_the_name_of_a_colleague_hands_over_and_decides_nothing(
+    browser: Browser, shared: Site, script: bool, phase: str
+) -> None:
+    ask = await (command(shared) if phase == "permission" else confirming(shared))
+    before = await decided(shared, ask)
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_ask(page, shared, ask)
+        await open_way(page, "giving")
+        await page.locator("#hand_over").fill("cy")
+        await page.keyboard.press("Enter")
+        if script:
+            await expect(page.locator("#hand_over")).to_have_value("")
+        else:
+            await says_to_press_a_button(page)
+            await expect(page.locator("#hand_over")).to_have_value("cy")
+            await expect(page.locator("#hand_over")).to_be_visible()
+    assert ("cy" in (await shared.stored(ask)).placement.responders) == script
+    assert await decided(shared, ask) == before
+
+
+@SCRIPT
+async def test_enter_in_the_number_of_uses_allows_for_longer(
+    browser: Browser, shared: Site, script: bool
+) -> None:
+    ask = await command(shared)
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_ask(page, shared, ask)
+        await open_way(page, "granting")
+        uses = page.locator("#grant input[inputmode=numeric]")
+        await uses.fill("2")
+        await page.keyboard.press("Enter")
+        if script:
+            await expect(page.locator(".ended")).to_be_visible()
+        else:
+            await says_to_press_a_button(page)
+            await expect(uses).to_be_visible()
+            await expect(uses).to_have_value("2")
+    grants = await shared.service.list_grants(None)
+    assert [each.uses for each in grants] == ([2] if script else [])
+    assert await decided(shared, ask) == (["allow"] if script else [])
+
+
+@SCRIPT
+async def test_enter_in_a_tick_box_decides_nothing(
+    browser: Browser, shared: Site, script: bool
+) -> None:
+    asks = [await command(shared) for _ in range(3)]
+    async with tab(browser, java_script_enabled=script) as page:
+        await page.goto(shared.url + ANNS)
+        await settled(page)
+        boxes = page.locator(".tick input")
+        for number in range(2):
+            await boxes.nth(number).focus()
+            await page.keyboard.press("Space")
+        await page.keyboard.press("Enter")
+        await says_to_press_a_button(page)
+        for number in range(3):
+            await expect(boxes.nth(number)).to_be_checked(checked=number < 2)
+        assert [await decided(shared, ask) for ask in asks] == [[], [], []]
+        await settled(page)
+        await page.locator("#batch .deny").click()
+        await expect(boxes).to_have_count(1)
+    assert [await decided(shared, ask) for ask in asks] == [["deny"], ["deny"], []]
+
+
+@SCRIPT
+async def test_enter_in_a_list_answers_what_is_chosen_and_no_abandoned_text(
+    browser: Browser, shared: Site, script: bool
+) -> None:
+    ask = await shared.ask(name="ask_user", arguments={"questions": [OWN_TEXT]})
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_ask(page, shared, ask)
+        await page.locator("input[value=other]").check()
+        await page.locator("#other").fill("my own")
+        second = page.locator("input[name=choice][value='2']")
+        await second.focus()
+        await page.keyboard.press("Space")
+        await page.keyboard.press("Enter")
+        if script:
+            await expect(page.locator(".ended")).to_be_visible()
+        else:
+            await says_to_press_a_button(page)
+            await expect(page.locator("#other")).to_have_value("my own")
+            await expect(second).to_be_checked()
+    assert await decided(shared, ask) == (["O2"] if script else [])
+
+
+@SCRIPT
+async def test_enter_in_a_form_answers_it_or_says_to_press_a_button(
+    browser: Browser, shared: Site, script: bool
+) -> None:
+    ask = await shared.ask(FLAT)
+    async with tab(browser, java_script_enabled=script) as page:
+        await open_ask(page, shared, ask)
+        await page.get_by_label("No", exact=True).check()
+        await page.get_by_label("Your name").fill("Kim")
+        await page.locator("#f1").press("Enter")
+        if script:
+            await expect(page.locator(".ended")).to_be_visible()
+        else:
+            await says_to_press_a_button(page)
+            await expect(page.get_by_label("Your name")).to_have_value("Kim")
+            assert await decided(shared, ask) == []
+            await settled(page)
+            await page.get_by_role("button", name=LABELS.answer, exact=True).click()
+            await expect(page.locator(".ended")).to_be_visible()
+    assert await decided(shared, ask) == [
+        {"name": "Kim", "n": 2, "on": False, "kind": "y"},
+    ]
 
 
 # --- Ctrl+Enter ----------------------------------------------------------------------------------
@@ -199,14 +336,9 @@ async def test_ctrl_enter_in_the_search_answers_nothing_that_is_open_beside_it(
 async def test_ctrl_enter_sends_what_was_written_or_chosen_last_in_a_list(
     browser: Browser, shared: Site
 ) -> None:
-    question = {
-        "question": "Which?",
-        "header": "h",
-        "options": [{"label": f"O{n}"} for n in range(8)],
-    }
     async with tab(browser) as page:
         for focus, expected in (("other", "my own"), ("option", "O2")):
-            ask = await shared.ask(name="ask_user", arguments={"questions": [question]})
+            ask = await shared.ask(name="ask_user", arguments={"questions": [OWN_TEXT]})
             await open_ask(page, shared, ask)
             await page.locator("input[value=other]").check()
             await page.locator("#other").fill("my own")
@@ -215,3 +347,89 @@ async def test_ctrl_enter_sends_what_was_written_or_chosen_last_in_a_list(
             await page.keyboard.press("Control+Enter")
             await expect(page.locator(".ended")).to_be_visible()
             assert await decided(shared, ask) == [expected]
+
+
+# --- every form ----------------------------------------------------------------------------------
+
+
+async def all_ways(page: Page, there: Site) -> None:
+    await open_ask(page, there, await command(there, run_in_background=True))
+
+
+async def changed_call(page: Page, there: Site) -> None:
+    await all_ways(page, there)
+    await open_way(page, "editing")
+    await page.locator("#e0").fill("make b")
+    await page.locator("button[value=change]").click()
+    await expect(page.locator("#changed")).to_be_visible()
+
+
+async def to_confirm(page: Page, there: Site) -> None:
+    await open_ask(page, there, await confirming(there))
+
+
+async def own_text(page: Page, there: Site) -> None:
+    await open_ask(
+        page, there, await there.ask(name="ask_user", arguments={"questions": [OWN_TEXT]})
+    )
+
+
+FORMS: Final[dict[str, State]] = {
+    **STATES,
+    "a permission with all ways": all_ways,
+    "a changed call": changed_call,
+    "an answer to confirm": to_confirm,
+    "a list with a text of one's own": own_text,
+}
+OWN_BUTTONS: Final = [
+    ["#giving-sheet *", ["hand_over"]],
+    ["#grant *", ["grant"]],
+    ["#edit-sheet *", ["change"]],
+    ["#reply-sheet *", ["reply", "object"]],
+    ["#asking-sheet *", ["ask_back"]],
+    ["#noting-sheet *", []],
+    ["#noting *", ["answer"]],
+    ["#other", ["answer:other"]],
+    ["[name=choice], .filter", ["answer", "answer:other"]],
+    ["#text, #json, .field [name^=f]", ["answer"]],
+]
+"""Which buttons Enter may press in which controls; in all others only the one that their form has."""
+BLOCK: Final = """() => {
+  window.pressed = [];
+  addEventListener("submit", (event) => {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    pressed.push(event.submitter.value);
+  }, true);
+  for (const each of document.querySelectorAll("details")) each.open = true;
+}"""
+"""Records the buttons that submit a form, which sends nothing, and shows all controls."""
+FOCUS: Final = """(control, own) => {
+  control.focus();
+  const found = own.find(([selector]) => control.matches(selector));
+  const values = new Set(Array.from(control.form.querySelectorAll("button:not([type])"), (each) => each.value));
+  return document.activeElement !== control ? null : found ? found[1] : values.size === 1 ? [...values] : [];
+}"""
+"""Focuses a control, and returns which buttons Enter may press there; null if it cannot have the focus."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("state", FORMS)
+async def test_enter_presses_no_button_of_any_form_but_its_own(
+    browser: Browser, shared: Site, state: str
+) -> None:
+    async with tab(browser, viewport={"width": 1280, "height": 800}) as page:
+        await FORMS[state](page, shared)
+        await page.locator("main").wait_for()
+        await expect(page.locator("main.settling")).to_have_count(0)
+        await page.evaluate(BLOCK)
+        for control in await page.locator(":is(input, select, textarea):not([type=file])").all():
+            if not await control.evaluate("each => each.form && each.checkVisibility()"):
+                continue
+            own = await control.evaluate(FOCUS, OWN_BUTTONS)
+            for keys in ("Enter", "Control+Enter") if own is not None else ():
+                await page.keyboard.press(keys)
+                assert set(await page.evaluate(PRESSED)) <= set(own), (
+                    await control.get_attribute("name"),
+                    keys,
+                )

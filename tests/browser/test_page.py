@@ -347,7 +347,7 @@ CONTRAST = """() => {
   return poor;
 }"""
 UNNAMED = """() => Array.from(document.querySelectorAll("main input, main textarea, main select, main button"))
-  .filter(e => e.type !== "hidden" && !e.hidden && !(e.labels && e.labels.length)
+  .filter(e => e.type !== "hidden" && !e.hidden && !e.matches("[aria-hidden=true]") && !(e.labels && e.labels.length)
     && !e.getAttribute("aria-label") && !e.getAttribute("aria-labelledby") && !e.textContent.trim())
   .map(e => e.outerHTML)"""
 

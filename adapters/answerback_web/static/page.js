@@ -504,6 +504,7 @@
     } else if (target.closest("button.close")) {
       target.closest("dialog").close();
     }
+    if (target.matches("button[value=no_button]")) sendEntered(event); // pressed by the browser, for Enter in an input
     if (target.matches(".copy")) copyLink(target);
     if (target.closest(".all-of")) {
       event.preventDefault();
@@ -685,6 +686,17 @@
     return Array.from(within.querySelectorAll("[data-send]")).find((each) => each.closest(PARTS) === within);
   }
 
+  // Sends what is entered where the focus is, or says that this needs a press of a button.
+  function sendEntered(event) {
+    const button = buttonOf(document.activeElement);
+    const none = document.activeElement.form?.querySelector("button[value=no_button]");
+    if (!button && !none) return;
+    event.preventDefault();
+    const live = document.getElementById("live");
+    if (button) button.click();
+    else if (!live.hasChildNodes()) live.textContent = none.dataset.text;
+  }
+
   document.addEventListener("keyup", () => (byArrow = false));
 
   // What is chosen is not left below the button that answers.
@@ -702,11 +714,7 @@
       return;
     }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      const button = buttonOf(document.activeElement);
-      if (button) {
-        event.preventDefault();
-        button.click();
-      }
+      sendEntered(event);
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;

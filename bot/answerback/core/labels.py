@@ -359,6 +359,7 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
         "again."
     )
     not_found: str = "Answerback no longer has this question. Nothing was changed."
+    no_button: str = "Enter sends nothing here. Press the button that you mean."
     choose_first: str = "Nothing is chosen yet: choose an option, then press {submit}."
     selection_changed: str = (
         "The selection has changed since you saw it, so nothing was submitted. The message now shows the "

@@ -12,6 +12,10 @@ from aiohttp import hdrs
 
 _UNSEEN = frozenset({"script", "style", "title", "dialog"})
 _VOID = frozenset({"input", "link", "meta", "img", "br"})
+_NO_ENTER = frozenset({"hidden", "button", "submit", "reset", "file"})
+"""The types of inputs in which Enter submits no form."""
+NO_BUTTON = "no_button"
+"""The value of the button that Enter presses where it could mean several; nobody sees it."""
 
 
 @dataclass
@@ -37,8 +41,14 @@ class Document(HTMLParser):
         self._select: tuple[str, bool] | None = None
         self._area: str | None = None
         self._first = False
+        self._form: str | None = None
+        self._entered: set[str] = set()
+        self._submitting: dict[str, list[str]] = {}
         self.feed(self.markup)
         self.close()
+        for form in self._entered:
+            values = self._submitting.get(form, [])
+            assert values[:1] == [NO_BUTTON] or len(set(values)) <= 1, "Enter presses the first one"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
@@ -47,10 +57,11 @@ class Document(HTMLParser):
             self._open.append((tag, attributes))
         name = attributes.get("name") or ""
         value = attributes.get("value") or ""
+        self._add_to_form(tag, attributes)
         match tag:
             case "form":
                 self.action = attributes.get("action")
-            case "button":
+            case "button" if value != NO_BUTTON:
                 self.buttons[value] = ""
             case "a":
                 self.links.append(attributes.get("href") or "")
@@ -67,6 +78,18 @@ class Document(HTMLParser):
                 self._option(value, "selected" in attributes)
             case _:
                 pass
+
+    def _add_to_form(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """Begin a form, or add to its form a control in which Enter submits it, or a button that Enter could press."""
+        if tag == "form":
+            self._form = attributes.get("id") or f"#{len(self.tags)}"
+        form, kind = attributes.get("form") or self._form, attributes.get("type")
+        if form is None:
+            return
+        if tag == "select" or (tag == "input" and kind not in _NO_ENTER):
+            self._entered.add(form)
+        elif tag == "button" and kind != "button":
+            self._submitting.setdefault(form, []).append(attributes.get("value") or "")
 
     def _option(self, value: str, selected: bool) -> None:
         """Add an option: a menu submits its selected option, or else its first one."""
@@ -86,6 +109,8 @@ class Document(HTMLParser):
             self._area = None
         if tag == "select":
             self._select = None
+        if tag == "form":
+            self._form = None
 
     def handle_data(self, data: str) -> None:
         if self._area is not None:
@@ -98,7 +123,7 @@ class Document(HTMLParser):
         if "title" in tags:
             self.title += data
         for tag, attrs in self._open:
-            if tag == "button":
+            if tag == "button" and attrs.get("value") != NO_BUTTON:
                 self.buttons[attrs.get("value") or ""] += data.strip()
         if not _UNSEEN & set(tags):
             self.text += data

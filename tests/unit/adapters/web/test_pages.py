@@ -27,7 +27,7 @@ from tests.unit.adapters.web.examples import (
     path,
     value,
 )
-from tests.unit.adapters.web.reader import Reader
+from tests.unit.adapters.web.reader import NO_BUTTON, Reader
 
 
 @pytest.mark.rule("WEB-1")
@@ -406,7 +406,7 @@ async def test_each_answer_type_has_its_controls(
     found = {
         (tag, (a.get("value") if tag == "button" else a.get("type")) or "") for tag, a in named
     }
-    others = {("button", do) for do in ("answer", "reply", "end_turn", "end_turn_now")}
+    others = {("button", do) for do in ("answer", "reply", "end_turn", "end_turn_now", NO_BUTTON)}
     assert found - others == control
 
 
