@@ -110,7 +110,7 @@ def action_without_input(post: Post) -> Action | TryAgain | RevokeGrant | None:
 
 def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
     """Interpret a post to the page of ``ask``; the caller has to compare the post's revision."""
-    if post.do is PageAction.NO_BUTTON:
+    if post.first("do") == PageAction.NO_BUTTON:
         return invalid_post("required", labels.no_button)
     read = interpret_changed_call if ask.request.editable and post.do in CHANGES else _meaning
     meaning = read(post, ask, labels)

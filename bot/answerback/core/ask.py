@@ -208,11 +208,11 @@ class Ask(StrictDataclass):
 
         In another chat they were asked something else.
         """
-        if place is None or place == LISTED:
+        message, before = self.placement.message, self.placement.place_before
+        if place is None or place == LISTED or (message or {}).get("channel") == place:
             return True
-        before = self.placement.place_before
         left = before.placement if before is not None and before.is_closed else None
-        shown = (each.message or {} for each in (self.placement, left, *self.copies) if each)
+        shown = (each.message or {} for each in (left, *self.copies) if each)
         return any(message.get("channel") == place for message in shown)
 
     @property
