@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from answerback.core.actions import EndTurn
+from answerback.core.actions import Answer, EndTurn
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.files import CHUNK
@@ -23,6 +24,7 @@ pytestmark = [
     pytest.mark.rule("FILE-16"),
 ]
 LABELS = Labels()
+HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
 CHOOSE = "#files [type=file]"
 ROWS = "#files li"
 MOVE = """([event, name, bytes]) => {
@@ -32,16 +34,27 @@ MOVE = """([event, name, bytes]) => {
   document.querySelector("main").dispatchEvent(new (event === "paste" ? ClipboardEvent : DragEvent)(event, options));
 }"""
 """Drops or pastes a file."""
-HOLD = """() => {
+HOLD = """(answers) => {
   const open = channel.open;
   const released = new Promise((done) => (window.release = done));
   channel.open = async (pair, to, form) => {
-    if (form && form.includes("do=attach")) await released;
-    return open(pair, to, form);
+    const isPart = form && form.includes("do=attach");
+    if (isPart) await released;
+    return isPart && answers ? answers[0] : open(pair, to, form);
   };
 }"""
-"""Holds all parts of files back until `RELEASE`."""
+"""Holds all parts of files back until `RELEASE`; with an answer, they get that instead of the service's."""
 RELEASE = "release()"
+NOTICE_CLOSE = """() => {
+  const { close } = EventSource.prototype;
+  window.closed = new Promise((done) => {
+    EventSource.prototype.close = function () {
+      close.call(this);
+      done();
+    };
+  });
+}"""
+"""Lets the page's `closed` end when it stops following its ask."""
 
 
 def file(name: str, data: bytes = PNG) -> Any:
@@ -132,6 +145,101 @@ async def test_an_answer_does_not_go_without_a_file_that_is_refused_while_it_wai
     assert names(await web_site.stored(ask)) == ["a.png"]
 
 
+async def test_a_file_that_cannot_be_read_is_refused_by_name_and_the_answer_can_go_without_it(
+    browser: Browser, web_site: Site, tmp_path: Path
+) -> None:
+    ask = await web_site.ask(TEXT)
+    gone = tmp_path / "gone.bin"
+    gone.write_bytes(bytes(3 * CHUNK))
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.evaluate(HOLD)
+        await page.locator("#text").fill("see the file")
+        await page.locator(CHOOSE).set_input_files(gone)
+        await expect(page.locator("#files progress")).to_be_visible()
+        gone.unlink()
+        await press_answer(page)
+        await page.evaluate(RELEASE)
+        failed = LABELS.attach_unreadable.format(name="gone.bin")
+        await expect(page.locator("#files .error")).to_have_text(failed)
+        await expect(page.locator(ROWS)).to_have_count(0)
+        await answer(page)
+    assert names(await web_site.stored(ask)) == []
+
+
+async def test_an_answer_goes_once_a_file_that_does_not_arrive_is_removed(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.evaluate(HOLD)
+        await page.locator(CHOOSE).set_input_files([file("a.png"), file("b.png")])
+        await press_answer(page)
+        for name in ("a.png", "b.png"):
+            await page.get_by_role("button", name=f"{LABELS.remove}: {name}").click()
+        await expect(page.locator(".ended")).to_be_visible()
+    assert names(await web_site.stored(ask)) == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [None, {"status": 200, "page": "<!doctype html>"}, {"status": 200, "page": "{}"}],
+    ids=["a connection that dies", "a page", "nothing"],
+)
+async def test_whatever_happens_to_an_upload_the_answer_can_be_sent_afterwards(
+    browser: Browser, web_site: Site, given: object
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser) as page:
+        await page.clock.install()
+        await page.goto(web_site.page(ask))
+        await page.evaluate(HOLD, [given])
+        await page.locator(CHOOSE).set_input_files(file("a.png"))
+        await press_answer(page)
+        await page.evaluate(RELEASE)
+        for _ in range(4):  # the tries of the upload
+            await page.clock.fast_forward(4_000)
+        failed = LABELS.attach_failed.format(name="a.png")
+        await expect(page.locator("#files .error")).to_have_text(failed)
+        await answer(page)
+    assert names(await web_site.stored(ask)) == []
+
+
+async def test_an_answer_that_could_not_be_sent_can_be_sent_again(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    page = await browser.new_page()  # whose script may fail
+    await page.goto(web_site.page(ask))
+    await page.locator("#text").fill("typed")
+    await page.evaluate("window.open_ = channel.open")
+    await page.evaluate("() => { channel.open = () => { throw new Error('anything') } }")
+    async with page.expect_event("pageerror"):
+        await press_answer(page)
+    await page.evaluate("channel.open = open_")
+    await answer(page)
+    await page.context.close()
+
+
+async def test_a_page_whose_file_was_refused_follows_its_ask_again(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT, {**TEXT, "id": "other", "text": "And then?"})
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await page.locator("#text").fill("typed")
+        await page.evaluate(HOLD)
+        await page.locator(CHOOSE).set_input_files(file("photo.heic", HEIC))
+        await press_answer(page)
+        await page.evaluate(NOTICE_CLOSE)
+        await web_site.act(ask, Answer(value="Kim's"))
+        await page.evaluate("closed")
+        await page.evaluate(RELEASE)
+        await expect(page.locator("#files .error")).to_contain_text("as JPEG or PNG")
+        await expect(page.locator("#live")).to_contain_text(LABELS.moved_on)
+
+
 async def test_files_that_still_wait_to_be_sent_survive_a_refresh(
     browser: Browser, web_site: Site
 ) -> None:
@@ -216,9 +324,7 @@ async def test_a_file_that_is_too_large_is_refused_at_once_and_the_answer_stays(
         await page.locator(CHOOSE).set_input_files(file("huge.png"))
         await expect(page.locator("#files .error")).to_contain_text("huge.png is too large")
         await page.evaluate("document.getElementById('files').dataset.most = 10000")
-        await page.locator(CHOOSE).set_input_files(
-            file("photo.heic", b"\0\0\0\x18ftypheic\0\0\0\0")
-        )
+        await page.locator(CHOOSE).set_input_files(file("photo.heic", HEIC))
         await expect(page.locator("#files .error")).to_contain_text("as JPEG or PNG")
         await expect(page.locator("#text")).to_have_value("a long thought")
         await expect(page.locator(ROWS)).to_have_count(0)

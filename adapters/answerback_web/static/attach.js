@@ -62,9 +62,10 @@ const attachments = (() => {
   }
 
   const base64 = async (blob) => {
-    const url = await new Promise((resolve) => {
+    const url = await new Promise((resolve, reject) => {
       const reader = new FileReader();
       reader.onload = () => resolve(reader.result);
+      reader.onerror = () => reject(reader.error);
       reader.readAsDataURL(blob);
     });
     return url.slice(url.indexOf(",") + 1).replaceAll("+", "-").replaceAll("/", "_");
@@ -84,32 +85,35 @@ const attachments = (() => {
     }
   }
 
+  // Returns what the service says about a part of a file. Throws if it cannot be reached, or answers with a page.
   async function post(action, fields) {
     for (let n = 1; ; n++) {
       const answer = await channel.open(document.body.dataset.proof, action, new URLSearchParams(fields).toString());
-      if (answer && answer.status < 500) return answer.status === 200 && answer.page.startsWith("{") ? JSON.parse(answer.page) : null;
-      if (n === TRIES) return null;
+      if (answer && answer.status < 500) return JSON.parse(answer.page);
+      if (n === TRIES) throw new Error("the service cannot be reached");
       await new Promise((done) => setTimeout(done, 1000 * n));
     }
   }
 
-  // Sends a file, and returns what names it; or why it was refused.
+  // Sends a file, and returns what names it; or why it was refused. Throws if it could not be sent.
   async function send(file, item, form, action) {
-    const { most, chunk, tooLarge, failed } = area(form).dataset;
+    const { most, chunk, tooLarge, unreadable } = area(form).dataset;
     if (file.size > Number(most)) return { refused: tooLarge.replace("{name}", file.name).replace("{most}", Math.floor(most / 1048576)) };
     const count = Math.max(1, Math.ceil(file.size / chunk));
     const progress = Object.assign(item.querySelector("progress"), { max: count, value: 0 });
     let upload = "";
     for (let n = 0; n < count; n++) {
       if (!item.closest("#files")) return {}; // removed
-      const fields = { do: "attach", revision: form.elements.revision.value, upload, n, data: await base64(file.slice(n * chunk, (n + 1) * chunk)) };
+      const data = await base64(file.slice(n * chunk, (n + 1) * chunk)).catch(() => null);
+      if (data === null) return { refused: unreadable.replace("{name}", file.name) };
+      const fields = { do: "attach", revision: form.elements.revision.value, upload, n, data };
       if (n === count - 1) fields.name = file.name;
       const answer = await post(action, fields);
-      if (answer === null) return { refused: failed.replace("{name}", file.name) };
       if (answer.refused || answer.value) return answer;
       upload = answer.upload;
       progress.value = n + 1;
     }
+    throw new Error("the service did not name the file");
   }
 
   // Shows files in a form at once, and sends one after another.
@@ -130,12 +134,15 @@ const attachments = (() => {
   // Sends a file after the previous one, and names it in the form that has its row by then.
   async function upload(previous, file, item, form, action) {
     await previous;
-    const answer = await send(await readable(file), item, form, action);
+    const removed = new Promise((done) => item.querySelector("button").addEventListener("click", () => done({})));
+    const sent = readable(file).then((each) => send(each, item, form, action));
+    const refused = area(form).dataset.failed.replace("{name}", file.name);
+    const answer = await Promise.race([sent.catch(() => ({ refused })), removed]);
     uploads.delete(item);
     const set = item.closest("#files");
     if (!set) return; // removed
     if (answer.value) name(item, answer.value, answer.name, answer.size);
-    else refuse(item, answer.refused);
+    else if (answer.refused) refuse(item, answer.refused);
     changed(set);
   }
 

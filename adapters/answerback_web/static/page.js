@@ -536,24 +536,28 @@
     sending = true;
     const wasWaiting = waiting?.current === current;
     if (wasWaiting) waiting = null; // pressed again: this is sent in its place
-    if (!(await attachments.arrived(current))) {
-      if (wasWaiting) document.getElementById("live").replaceChildren(); // which says that it will be sent
+    let buttons = [];
+    try {
+      if (!(await attachments.arrived(current))) {
+        if (wasWaiting) document.getElementById("live").replaceChildren(); // which says that it will be sent
+        follow(); // which stops if the ask moves meanwhile
+        return;
+      }
+      const fields = new URLSearchParams(new FormData(current, button));
+      const action = channel.addressOf(resolve(current.getAttribute("action") || ""));
+      if (undo.takes(current, button) && (await holdBack(current, action, fields))) return;
+      buttons = Array.from(document.querySelectorAll("main button:enabled"));
+      for (const each of buttons) each.disabled = true;
+      const to = current.method === "get" ? `${action}?${fields}` : action;
+      const draft = current.dataset.draft;
+      const answer = await visit(to, { form: current.method === "get" ? null : fields.toString() });
+      const isKept = fields.get("do") === "back" || form()?.dataset.filled !== undefined;
+      if (answer && answer.status < 400 && !isKept) drafts.forget(draft);
+      if (answer === null && current.isConnected) sendLater(current, button);
+    } finally {
       sending = false;
-      return;
+      for (const each of buttons) each.disabled = false;
     }
-    const fields = new URLSearchParams(new FormData(current, button));
-    const action = channel.addressOf(resolve(current.getAttribute("action") || ""));
-    if (undo.takes(current, button) && (await holdBack(current, action, fields))) return;
-    const buttons = Array.from(document.querySelectorAll("main button:enabled"));
-    for (const each of buttons) each.disabled = true;
-    const to = current.method === "get" ? `${action}?${fields}` : action;
-    const draft = current.dataset.draft;
-    const answer = await visit(to, { form: current.method === "get" ? null : fields.toString() });
-    const isKept = fields.get("do") === "back" || form()?.dataset.filled !== undefined;
-    if (answer && answer.status < 400 && !isKept) drafts.forget(draft);
-    sending = false;
-    for (const each of buttons) each.disabled = false;
-    if (answer === null && current.isConnected) sendLater(current, button);
   }
 
   // Holds a decision back, so that it can be undone, and goes on as if it were sent. Returns whether it could be.
@@ -566,7 +570,6 @@
     const link = Object.assign(document.createElement("a"), { textContent: show });
     link.href = resolve(`${home}?open=${asks[0]}`).href;
     if (!(await undo.hold(pair(), action, fields.toString(), asks, (answer) => onSent(answer, failed, link)))) return false;
-    sending = false;
     if (isBatch) undo.prepare();
     else await visit(channel.addressOf(resolve(next ? next.getAttribute("href") : home)));
     return true;

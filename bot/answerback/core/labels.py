@@ -257,6 +257,9 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     attach_again: str = "Attach these again if they still belong to your answer: {names}"
     attach_too_large: str = "{name} is too large: a file may have at most {most} MB."
     attach_failed: str = "{name} could not be sent. Attach it again."
+    attach_unreadable: str = (
+        "{name} could not be read. Attach it again, or send your answer without it."
+    )
     waits: str = "A question from {label} is waiting."
     waits_urgently: str = "An urgent question from {label} is waiting."
     entered: str = "What you wrote:"
