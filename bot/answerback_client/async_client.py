@@ -108,7 +108,8 @@ class AsyncClient:
             name: the tool's name, as the model called it.
             arguments: the tool call's arguments.
             key: an idempotency key: repeating it, even from a restarted process, finds the first ask. The id of the
-                model's tool call is a good choice.
+                agent's run with that of the model's tool call is a good choice; the latter alone may come again in
+                another run.
             timeout: seconds to wait; None: as long as it takes.
             folder: see `submit`.
 

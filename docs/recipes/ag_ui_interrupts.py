@@ -21,6 +21,7 @@ class Thread(BaseModel):
     """The state that a restarted process continues with: the client remembers the thread, the agent need not."""
 
     id: str
+    run_id: str = ""
     messages: list[core.Message]
     interrupts: list[core.Interrupt] = []
 
@@ -47,9 +48,10 @@ async def run(agent: str, answerback: AsyncClient, file: Path, prompt: str | Non
 
 async def one_run(agent: str, thread: Thread, resume: list[core.ResumeEntry]) -> None:
     """Runs the agent once, and notes in the thread what it says, calls and waits for."""
+    thread.run_id = str(uuid.uuid4())
     given = core.RunAgentInput(
         thread_id=thread.id,
-        run_id=str(uuid.uuid4()),
+        run_id=thread.run_id,
         state={},
         messages=thread.messages,
         tools=[],
@@ -107,7 +109,7 @@ async def answer(
     """A person's answer to an interrupt: cancelled without one, None when the turn ends."""
     fields = (interrupt.response_schema or {}).get("properties", {})
     call = call_of(thread, interrupt.tool_call_id)
-    key = f"{thread.id}:{interrupt.id}"
+    key = f"{thread.run_id}:{interrupt.id}"
     if call is not None and "approved" in fields:
         request = {
             "name": call.function.name,

@@ -46,7 +46,7 @@ async def decide(answerback: AsyncClient, call) -> bool | None:
         "allowed_decisions": ["approve", "reject"],
     }
     try:
-        ask = await answerback.ask("tool_approval", request, key=call.call_id, to="web")
+        ask = await answerback.ask("tool_approval", request, to="web")
     except InvalidCallError:
         return False
     if ask.end_turn:

@@ -28,7 +28,7 @@ async def run(agent: Agent, answerback: AsyncClient, message: str) -> str | None
     output = await agent.arun(message)
     while output.is_paused:
         for requirement in output.active_requirements:
-            approved, reason = await decide(answerback, requirement.tool_execution)
+            approved, reason = await decide(answerback, requirement)
             if approved is None:
                 return None
             requirement.confirm() if approved else requirement.reject(reason)
@@ -36,8 +36,9 @@ async def run(agent: Agent, answerback: AsyncClient, message: str) -> str | None
     return output.content
 
 
-async def decide(answerback: AsyncClient, call) -> tuple[bool | None, str]:
+async def decide(answerback: AsyncClient, requirement) -> tuple[bool | None, str]:
     """Return True if a call is approved, or False and why not; None when the turn ends."""
+    call = requirement.tool_execution
     request = {
         "name": call.tool_name,
         "args": call.tool_args,
@@ -45,7 +46,7 @@ async def decide(answerback: AsyncClient, call) -> tuple[bool | None, str]:
         "allowed_decisions": ["approve", "reject"],
     }
     try:
-        ask = await answerback.ask("tool_approval", request, key=call.tool_call_id, to="web")
+        ask = await answerback.ask("tool_approval", request, key=requirement.id, to="web")
     except InvalidCallError as refused:
         return False, str(refused)
     if ask.end_turn:

@@ -44,9 +44,8 @@ async function decide(
     return { type: "tool-approval-response", approvalId, approved: false, reason };
   };
   try {
-    const asked = await submit("tool-approval-request", request, toolCall.toolCallId, {
-      takes_edited: true,
-    });
+    // Each request has an id of its own; a model may use the id of a call again.
+    const asked = await submit("tool-approval-request", request, approvalId, { takes_edited: true });
     const ask = await wait(asked.id);
     if (ask.tool_result === null) return null;
     if (ask.tool_result.is_error) return deny(ask.tool_result.content);

@@ -24,7 +24,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** Submits a tool call. The same key again finds the same ask: the id of the model's call is a good one. */
+/** Submits a tool call. The same key again finds the same ask: your run's id with the model's id of the call is a good one. */
 export function submit(name: string, args: object, key: string, more: object = {}): Promise<Ask> {
   const body = { name, arguments: args, to: "web", ...more };
   return call("POST", "/v1/asks", { "Idempotency-Key": key }, body);
@@ -85,6 +85,6 @@ export function act(ask: Ask, action: object, actor: { user_id: string }, key: s
 // As a program it asks one question, and prints the tool result: node answerback.ts ask
 if (process.argv[2] === "ask") {
   const question = { question: "Deploy now?", answer_type: "boolean" };
-  const asked = await submit("ask_user", question, `call-${Date.now()}`); // a model gives its calls their ids
+  const asked = await submit("ask_user", question, `run-${Date.now()}:call-1`);
   console.log((await wait(asked.id)).tool_result?.content);
 }

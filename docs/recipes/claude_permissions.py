@@ -43,7 +43,6 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
             ask = await answerback.ask(
                 tool if asks else "PermissionRequest",
                 given if asks else request,
-                key=context.tool_use_id,
                 tool_call_id=context.tool_use_id,
                 to="web",
                 takes_edited=not asks,

@@ -59,7 +59,7 @@ class People:
                 "to": "web",
                 "metadata": {"flow_id": context.flow_id},
             },
-            **{"Idempotency-Key": f"{context.flow_id}:{context.method_name}"},
+            **{"Idempotency-Key": f"{context.flow_id}:{context.requested_at.isoformat()}"},
         )
         raise HumanFeedbackPending(context, callback_info={"ask_id": ask["id"]})
 

@@ -26,24 +26,23 @@ class People:
         droid.set_ask_user_handler(self.question)
 
     async def permission(self, params: Json) -> Json:
-        call_id = params["toolUses"][0]["toolUse"]["id"]
         denied = {"selectedOption": "cancel"}
-        result: Json = await self.ask("droid.request_permission", params, call_id, denied)
+        result: Json = await self.ask("droid.request_permission", params, denied)
         if result["selectedOption"] == "cancel" and "comment" in result:
             self.said.append(result["comment"])
         return result
 
     async def question(self, params: Json) -> Json:
         denied: Json = {"cancelled": True, "answers": []}
-        result: Json = await self.ask("droid.ask_user", params, params["toolCallId"], denied)
+        result: Json = await self.ask("droid.ask_user", params, denied)
         if "reply" in result:
             self.said.append(result["reply"])
         return {key: result[key] for key in denied if key in result}
 
-    async def ask(self, name: str, params: Json, call_id: str, denied: Json) -> Any:
+    async def ask(self, name: str, params: Json, denied: Json) -> Any:
         try:
             asked = await self.answerback.ask(
-                name, params, key=call_id, to="web", takes_edited=name == "droid.request_permission"
+                name, params, to="web", takes_edited=name == "droid.request_permission"
             )
         except InvalidCallError:
             return denied

@@ -43,7 +43,9 @@ async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None
             if ended:
                 decision = {"type": "reject"}
             else:
-                decision, ended = await decide(answerback, thread_id, interrupt.value)
+                decision, ended = await decide(
+                    answerback, f"{thread_id}:{interrupt.id}", interrupt.value
+                )
             decisions[interrupt.id] = decision
         # The rejections are recorded in the thread; a turn that was ended stops before the model is called.
         stop = ["model"] if ended else None
@@ -53,14 +55,13 @@ async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None
     return result["messages"][-1].content
 
 
-async def decide(answerback: AsyncClient, thread_id: str, call: dict) -> tuple[dict, bool]:
+async def decide(answerback: AsyncClient, key: str, call: dict) -> tuple[dict, bool]:
     """The decision about one tool call, and whether the turn ends with it."""
     request = {
         **call,
         "allowed_decisions": REVIEW.interrupt_on[call["name"]]["allowed_decisions"],
         "args_schema": TOOLS[call["name"]].tool_call_schema.model_json_schema(),
     }
-    key = f"{thread_id}:{call['tool_call_id']}"
     try:
         ask = await answerback.ask(
             "tool_approval",

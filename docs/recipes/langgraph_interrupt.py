@@ -75,7 +75,7 @@ class Runs:
             await self._answerback.submit(
                 call["name"],
                 call["arguments"],
-                key=f"{thread_id}:{call['call_id']}",
+                key=f"{thread_id}:{pending.id}:{call['call_id']}",
                 tool_call_id=call["call_id"],
                 to="web",
                 callback={"url": self._callback},
@@ -89,12 +89,12 @@ class Runs:
             event = verify_webhook(await request.read(), request.headers, SECRET)
         except WebhookError as error:
             return web.Response(status=401, text=str(error))
-        thread_id = event.ask.json["metadata"]["thread_id"]
-        call_id = event.ask.json["tool_call_id"]
+        metadata, call_id = event.ask.json["metadata"], event.ask.json["tool_call_id"]
+        thread_id, asked = metadata["thread_id"], (metadata["interrupt_id"], call_id)
         async with self._locks[thread_id]:
             state = await self._graph.aget_state({"configurable": {"thread_id": thread_id}})
             for pending in state.interrupts:
-                if pending.value["call_id"] == call_id:
+                if (pending.id, pending.value["call_id"]) == asked:
                     answer = Command(resume={pending.id: event.ask.json})
                     await self.go_on(thread_id, answer)
         return web.Response(status=204)

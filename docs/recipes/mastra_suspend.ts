@@ -41,7 +41,8 @@ export async function run(mastra: ReturnType<typeof mastraOf>, runId: string, ve
     if (state?.status !== "suspended") return state?.result ?? null;
     const [step] = Object.keys(state.suspendedPaths ?? {});
     const [suspended] = [state.steps?.[step]].flat();
-    const resumeData = await answer(`${runId}:${step}`, suspended?.suspendPayload.message);
+    const key = `${runId}:${step}:${suspended?.suspendedAt}`;
+    const resumeData = await answer(key, suspended?.suspendPayload.message);
     if (resumeData === null) return null;
     await going.resume({ step, resumeData });
   }

@@ -1,7 +1,9 @@
 """OpenAI Agents SDK: a tool that needs approval interrupts the run, which is saved, and people decide."""
 
 import asyncio
+import json
 import os
+import uuid
 from pathlib import Path
 
 from agents import Agent, Runner, RunState, function_tool
@@ -39,21 +41,22 @@ class Run:
 
     async def go_on(self) -> str:
         """Continues from the file; the agent's final output."""
-        state = await RunState.from_string(self._agent, self._file.read_text())
-        return await self._until_done(await self._decided(state))
+        pause, saved = json.loads(self._file.read_text())
+        state = await RunState.from_json(self._agent, saved)
+        return await self._until_done(await self._decided(state, pause))
 
     async def _until_done(self, result) -> str:
         while result.interruptions:
-            state = result.to_state()
-            self._file.write_text(state.to_string())
-            result = await self._decided(state)
+            state, pause = result.to_state(), str(uuid.uuid4())
+            self._file.write_text(json.dumps([pause, state.to_json()]))
+            result = await self._decided(state, pause)
         self._file.unlink(missing_ok=True)
         return result.final_output
 
-    async def _decided(self, state: RunState):
+    async def _decided(self, state: RunState, pause: str):
         for item in state.get_interruptions():
             try:
-                ask = await self._ask(item)
+                ask = await self._ask(item, pause)
             except InvalidCallError as refused:
                 state.reject(item, rejection_message=str(refused))
                 continue
@@ -63,13 +66,17 @@ class Run:
             decide(state, item, ask)
         return await Runner.run(self._agent, state)
 
-    async def _ask(self, item) -> Ask:
-        """The ask about a tool call, once it has ended; the same call again finds the same ask."""
+    async def _ask(self, item, pause: str) -> Ask:
+        """The ask about a tool call, once it has ended; the same call of the same pause finds the same ask."""
         raw = item.raw_item  # a function's arguments, a shell's commands or a patch
         raw = raw if isinstance(raw, dict) else raw.model_dump(mode="json", exclude_none=True)
         request = {"tool_name": item.tool_name, "raw_item": raw}
         return await self._answerback.ask(
-            "tool_approval_item", request, key=item.call_id, tool_call_id=item.call_id, to="web"
+            "tool_approval_item",
+            request,
+            key=f"{pause}:{item.call_id}",  # a model may use the call's id again
+            tool_call_id=item.call_id,
+            to="web",
         )
 
 

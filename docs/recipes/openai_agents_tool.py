@@ -24,7 +24,6 @@ async def ask_user_tool(answerback: AsyncClient) -> FunctionTool:
             ask = await answerback.ask(
                 definition["name"],
                 json.loads(arguments),
-                key=context.tool_call_id,
                 tool_call_id=context.tool_call_id,
                 to="web",
             )

@@ -46,18 +46,18 @@ class Run:
     async def go_on(self) -> str | None:
         """Waits for the decisions, and continues from there."""
         messages, requests = PARKED.validate_json(self._file.read_bytes())
-        results = await self._decided(requests)
+        results = await self._decided(requests, messages[-1].run_id)
         return self._park(
             await self._agent.run(message_history=messages, deferred_tool_results=results)
         )
 
-    async def _decided(self, requests: DeferredToolRequests) -> DeferredToolResults:
+    async def _decided(self, requests: DeferredToolRequests, run_id: str) -> DeferredToolResults:
         ids = [call.tool_call_id for call in requests.approvals]
         try:
             ask = await self._answerback.ask(
                 "DeferredToolRequests",
                 REQUESTS.dump_python(requests, mode="json"),
-                key=" ".join(ids),  # the same calls again find the same ask
+                key=run_id,  # the same run, resumed again, finds the same ask
                 to="web",
                 takes_edited=True,
             )

@@ -58,7 +58,8 @@ class Run:
         results = DeferredToolResults()
         for call in messages[-1].tool_calls:
             try:
-                results.calls[call.tool_call_id] = given(await self._ask(call))
+                ask = await self._ask(call, messages[-1].run_id)
+                results.calls[call.tool_call_id] = given(ask)
             except InvalidCallError as refused:
                 if refused.tool_result is None:
                     raise
@@ -67,12 +68,12 @@ class Run:
             await self._agent.run(message_history=messages, deferred_tool_results=results)
         )
 
-    async def _ask(self, call) -> Ask:
-        """The ask of a tool call, once it has ended; the same call again finds the same ask."""
+    async def _ask(self, call, run_id: str) -> Ask:
+        """The ask of a tool call, once it has ended; the same call of the same run finds the same ask."""
         return await self._answerback.ask(
             call.tool_name,
             call.args_as_dict(),
-            key=call.tool_call_id,
+            key=f"{run_id}:{call.tool_call_id}",  # a model may use the call's id again
             tool_call_id=call.tool_call_id,
             to="web",
         )

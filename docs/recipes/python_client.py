@@ -14,12 +14,13 @@ class TurnEndedError(Exception):
     """The person ended the turn: the model gets nothing, and the host stops."""
 
 
-def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
-    """The text for the model, and whether it is an error."""
+def tool_result(run_id: str, call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
+    """The text for the model, and whether it is an error. After a crash, call this again with the same ids."""
     with Client(URL, TOKEN) as answerback:
         try:
-            # The same key finds the same ask: after a crash, call this again with the same call.
-            ask = answerback.ask(name, arguments, key=call_id, tool_call_id=call_id, to="web")
+            # The same key finds the same ask. A model may use the id of a call again in another run.
+            key = f"{run_id}:{call_id}"
+            ask = answerback.ask(name, arguments, key=key, tool_call_id=call_id, to="web")
         except InvalidCallError as refused:
             if refused.tool_result is None:
                 raise  # not the mistake of the model: an unknown route, for example
@@ -30,9 +31,9 @@ def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
 
 
 if __name__ == "__main__":
-    call_id = f"call_{secrets.token_hex(8)}"  # a model gives its calls their ids
+    run_id = secrets.token_hex(8)  # stored with the run, which continues with it after a crash
     question = {"question": "Deploy now?", "answer_type": "boolean", "default": False}
     try:
-        print(tool_result(call_id, "ask_user", question)[0])
+        print(tool_result(run_id, "call_1", "ask_user", question)[0])
     except TurnEndedError:
         sys.exit("The person ended the turn.")

@@ -58,7 +58,7 @@ async def decide(answerback: AsyncClient, call: dict) -> dict | None:
     """The decision about a call; None when the turn ends."""
     request = {**call, "allowed_decisions": ["approve", "reject"]}
     try:
-        ask = await answerback.ask("tool_approval", request, key=call["tool_call_id"], to="web")
+        ask = await answerback.ask("tool_approval", request, to="web")
     except InvalidCallError as refused:
         return {"type": "reject", "message": str(refused)}
     if ask.end_turn:

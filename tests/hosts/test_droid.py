@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from answerback_client import Ask
+from answerback_client import Ask, AsyncClient
 from tests.agents.conftest import BINARIES, OFFLINE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.recipes.conftest import Person, Served, environment, recipe, serving
@@ -82,6 +82,31 @@ def write_settings(home: Home, model: Model) -> None:
 def saved_plans(home: Home) -> list[str]:
     """The plans that Droid has written into its home."""
     return [file.read_text() for file in (home.folder / ".factory" / "specs").glob("*.md")]
+
+
+class Silent:
+    """A session of Droid's SDK of which only the requests come, by the handlers."""
+
+    def set_permission_handler(self, handler: object) -> None:
+        """Take the handler, which the test calls itself."""
+
+    def set_ask_user_handler(self, handler: object) -> None:
+        """Take the handler, which the test calls itself."""
+
+
+async def test_a_later_session_is_decided_anew_although_its_call_has_the_same_id(
+    recipe: Callable[[str], ModuleType], served: Served, person: Person
+) -> None:
+    use = {"type": "tool_use", "id": "functions.Execute:0", "name": "Execute"}
+    use["input"] = {"command": "make release"}  # type: ignore[assignment]
+    options = [{"label": "Yes", "value": "proceed_once"}, {"label": "No", "value": "cancel"}]
+    details = {"type": "exec", "fullCommand": "make release"}
+    params = {"toolUses": [{"toolUse": use, "details": details}], "options": options}
+    async with AsyncClient(served.url, served.token) as answerback:
+        for decision in ("proceed_once", "cancel"):
+            people = recipe("droid_permissions").People(Silent(), answerback)
+            result, _ = await asyncio.gather(people.permission(params), person.answers(decision))
+            assert result["selectedOption"] == decision
 
 
 @pytest.mark.rule("EDIT-11")

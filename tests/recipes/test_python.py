@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 import pytest
@@ -20,23 +22,33 @@ QUESTION = {"question": "Deploy now?", "answer_type": "boolean"}
 async def test_the_answer_is_the_tool_result(recipe: Load, person: Person) -> None:
     tool_result = recipe("python_client").tool_result
     got, _ = await asyncio.gather(
-        asyncio.to_thread(tool_result, "call-1", "ask_user", QUESTION), person.answers(True)
+        asyncio.to_thread(tool_result, "run-1", "call-1", "ask_user", QUESTION),
+        person.answers(True),
     )
     assert got == ('{"answer_type": "boolean", "answer": true}', False)
 
 
 async def test_repeating_a_call_asks_nobody(recipe: Load, person: Person) -> None:
     tool_result = recipe("python_client").tool_result
-    first, _ = await asyncio.gather(
-        asyncio.to_thread(tool_result, "call-2", "ask_user", QUESTION), person.answers(False)
-    )
-    assert await asyncio.to_thread(tool_result, "call-2", "ask_user", QUESTION) == first
+    call = partial(tool_result, "run-1", "call-2", "ask_user", QUESTION)
+    first, _ = await asyncio.gather(asyncio.to_thread(call), person.answers(False))
+    assert await asyncio.to_thread(call) == first
+
+
+async def test_a_later_run_is_asked_anew_although_its_call_has_the_same_id(
+    recipe: Load, person: Person
+) -> None:
+    tool_result = recipe("python_client").tool_result
+    for run_id, answer in (("run-2", True), ("run-3", False)):
+        call = partial(tool_result, run_id, "functions.ask_user:0", "ask_user", QUESTION)
+        got, _ = await asyncio.gather(asyncio.to_thread(call), person.answers(answer))
+        assert json.loads(got[0])["answer"] is answer
 
 
 async def test_an_invalid_call_is_explained_to_the_model(recipe: Load) -> None:
     wrong = {"question": "Which?", "answer_type": "select"}
     text, is_error = await asyncio.to_thread(
-        recipe("python_client").tool_result, "call-3", "ask_user", wrong
+        recipe("python_client").tool_result, "run-1", "call-3", "ask_user", wrong
     )
     assert is_error
     assert "options" in text
@@ -46,7 +58,7 @@ async def test_end_turn_gives_no_result(recipe: Load, person: Person) -> None:
     module = recipe("python_client")
     ending = asyncio.create_task(person.ends_the_turn())
     with pytest.raises(module.TurnEndedError):
-        await asyncio.to_thread(module.tool_result, "call-4", "ask_user", QUESTION)
+        await asyncio.to_thread(module.tool_result, "run-1", "call-4", "ask_user", QUESTION)
     await ending
 
 

@@ -113,6 +113,18 @@ async def test_an_approved_call_runs_and_a_denial_carries_the_persons_words(
     ]
 
 
+async def test_a_later_run_is_decided_anew_although_its_call_has_the_same_id(
+    compiled: Path, served: Served, person: Person
+) -> None:
+    for decision in ("approve", "reject"):
+        got, _ = await asyncio.gather(
+            run_driver(compiled, served, "drive_ai_sdk.mjs", "11", "Done."),
+            person.answers(decision),
+        )
+        [output] = [one["output"] for one in got["results"] if one["type"] == "tool-result"]
+        assert (output["type"] == "text") == (decision == "approve")
+
+
 @pytest.mark.rule("EDIT-10")
 async def test_a_call_that_a_person_changed_runs_as_changed(
     compiled: Path, tmp_path_factory: pytest.TempPathFactory

@@ -58,7 +58,7 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
             {"error": "This tool call is rejected."},
         ]
 
-        script = (["9"], "A pity.", "Then I wait.")
+        script = (["7"], "A pity.", "Then I wait.")  # asked anew, with the id of the first call
         running = asyncio.create_task(first.call("reply", False, *script))
         await person.replies("After lunch.")
         text, received = await running

@@ -77,6 +77,23 @@ async def test_people_approve_and_reject(
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
+async def test_a_later_run_is_decided_anew_although_its_call_has_the_same_id(
+    frameworks: None, served: Served, person: Person, tmp_path: Path, framework: str
+) -> None:
+    """Some models call a tool by its name, and others number their calls anew in each run."""
+    person = Person(person.front, PATIENCE)
+    numbered = Calls("release", {"version": "7"}, id=f"{framework}:0")
+    steps = (numbered, Says("Done."))
+    async with scripted(*steps, *steps) as model:
+        for decision, is_out in (("approve", True), ("reject", False)):
+            running = asyncio.create_task(run_recipe(framework, model, served, tmp_path))
+            await person.answers(decision)
+            assert await running == "Done."
+            [result] = [one for one in model.requests[-1]["messages"] if one["role"] == "tool"]
+            assert ("Version 7 is out." in str(result["content"])) == is_out
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 async def test_end_turn_stops_before_the_model(
     frameworks: None, served: Served, person: Person, tmp_path: Path, framework: str
 ) -> None:

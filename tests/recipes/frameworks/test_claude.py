@@ -106,6 +106,23 @@ async def test_people_read_what_claude_code_says_of_a_permission(
     assert "decision_reason: A rule asks about it" in said
 
 
+@pytest.mark.parametrize("tool", ["Read", "AskUserQuestion"])
+async def test_a_later_session_is_decided_anew_although_its_call_has_the_same_id(
+    recipe: Callable[[str], ModuleType],
+    environment: None,
+    person: Person,
+    served: Served,
+    tool: str,
+) -> None:
+    context = ToolPermissionContext(tool_use_id=f"functions.{tool}:0")
+    given = asks()["input"] if tool == "AskUserQuestion" else {"file_path": "/srv/secrets.env"}
+    async with AsyncClient(served.url, served.token) as answerback:
+        for _ in range(2):
+            decide = recipe("claude_permissions").permissions(answerback)
+            result, _ = await asyncio.gather(decide(tool, given, context), person.replies("No."))
+            assert result == PermissionResultDeny(message="No.")
+
+
 async def decides(person: Person) -> Ask:
     """Allow it; return what was asked."""
     ask = await person.sees()

@@ -63,10 +63,16 @@ async def test_a_parked_flow_is_resumed_by_another_process_with_a_persons_decisi
         waiting = asyncio.create_task(second.call("go_on", flow_id, ask_id))
         await person.ends_the_turn()
         outcomes.append(await waiting)
+        flow_id, _ = parked[0]
+        status, ask_id = await second.call("begin_again", flow_id)
+        assert (status, ask_id) == ("ok", (await person.sees()).id)
+        await person.answers("discard", "Once was enough.")
+        outcomes.append(await second.call("go_on", flow_id, ask_id))
     assert asked.json["metadata"] == {"flow_id": parked[0][0]}
     assert outcomes == [
         ["ok", "Published: Faster, and fewer bugs."],
         ["ok", "Discarded: It is not faster."],
         ["error", "NoDecisionError", "Ask Ada."],
         ["error", "NoDecisionError", "turn_ended"],
+        ["ok", "Discarded: Once was enough."],
     ]

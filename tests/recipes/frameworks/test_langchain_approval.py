@@ -82,6 +82,16 @@ async def test_an_approved_call_runs(host: Host, person: Person) -> None:
     assert (result.content, result.status) == ("Version 7 is out.", "success")
 
 
+async def test_a_later_run_in_the_thread_is_decided_anew_although_its_call_has_the_same_id(
+    host: Host, person: Person
+) -> None:
+    async with host.process(calling("7"), DONE, calling("7"), AIMessage("Done.")) as run:
+        for decision in ("approve", "reject"):
+            text, _ = await asyncio.gather(run(), person.answers(decision))
+            assert text == "Done."
+        assert [one.status for one in await host.results()] == ["success", "error"]
+
+
 async def test_each_call_is_decided_separately_and_a_denial_carries_the_persons_words(
     host: Host, person: Person
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from tests.recipes.conftest import Person, Served
 from tests.recipes.frameworks.test_langchain_approval import DONE, Host, calling
@@ -30,6 +31,16 @@ async def test_all_calls_of_a_message_are_one_form(host: Host, person: Person) -
         results = {str(one.tool_call_id): one for one in await host.results()}
     assert results["call-7"].status == "success"
     assert results["call-8"].status == "error"
+
+
+async def test_a_later_run_in_the_thread_is_decided_anew_although_its_call_has_the_same_id(
+    host: Host, person: Person
+) -> None:
+    async with host.process(calling("7"), DONE, calling("7"), AIMessage("Done.")) as run:
+        for decision in ("approve", "reject"):
+            text, _ = await asyncio.gather(run(), person.answers(decision))
+            assert text == "Done."
+        assert [one.status for one in await host.results()] == ["success", "error"]
 
 
 async def test_end_turn_rejects_all_and_the_model_is_not_called(host: Host, person: Person) -> None:

@@ -173,17 +173,18 @@ async def test_a_redelivered_webhook_changes_nothing(
         assert await host.messages(webhooks=2) == before
 
 
+@pytest.mark.parametrize("second", ["call-2", "call-1"], ids=["another id", "the same id"])
 async def test_a_redelivered_webhook_does_not_answer_the_next_question(
-    host: Host, person: Person, served: Served
+    host: Host, person: Person, served: Served, second: str
 ) -> None:
-    async with host.process(calling("call-1"), calling("call-2"), DONE):
+    async with host.process(calling("call-1"), calling(second), DONE):
         await host.start()
         await person.answers(True)
         before = await host.messages(webhooks=1)
         async with AsyncClient(served.url, served.token) as agent:
             await send_again(agent)
         assert await host.messages(webhooks=2) == before
-        assert (await person.sees()).json["tool_call_id"] == "call-2"
+        assert (await person.sees()).json["tool_call_id"] == second
 
 
 async def test_an_unsigned_webhook_resumes_nothing(host: Host, person: Person) -> None:

@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from answerback_client import RefusedError
 from tests.meta.project import RECIPES, ROOT
@@ -20,7 +21,7 @@ _NAMES = ("answerback.ts", "mastra_suspend.ts")
 
 @pytest.fixture(scope="module")
 def compiled(
-    environments: None, frameworks: None, tmp_path_factory: pytest.TempPathFactory
+    node_modules: Path, frameworks: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A folder with the recipe, which tsc compiled without complaint, and its driver."""
     folder = tmp_path_factory.mktemp("mastra")
@@ -30,9 +31,8 @@ def compiled(
         (folder / name).write_text((RECIPES / name).read_text())
     driver = Path(__file__).with_name("environments") / "drive_mastra.mjs"
     (folder / driver.name).write_text(driver.read_text())
-    node = ROOT / ".venv" / "node" / "node_modules"
-    types = ("--typeRoots", str(node / "@types"))
-    command = [str(node / ".bin" / "tsc"), *OPTIONS, *types, *_NAMES]
+    types = ("--typeRoots", str(node_modules / "@types"))
+    command = [str(node_modules / ".bin" / "tsc"), *OPTIONS, *types, *_NAMES]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     return folder
@@ -65,6 +65,16 @@ async def test_people_resume_a_suspended_run_even_after_the_process_died(
     await person.answers({"day": "Monday", "hosts": 3})
     async with process(compiled, served, *run) as second:
         assert await second.read_json() == {"day": "Monday", "hosts": 3}
+
+
+async def test_a_run_that_is_started_again_under_the_same_name_is_asked_anew(
+    compiled: Path, served: Served, person: Person, tmp_path: Path
+) -> None:
+    for hosts in (3, 4):
+        async with process(compiled, served, str(tmp_path / "runs.db"), "run-9", "9") as started:
+            answer: dict[str, JsonValue] = {"day": "Monday", "hosts": hosts}
+            got, _ = await asyncio.gather(started.read_json(), person.answers(answer))
+            assert got == answer
 
 
 async def test_end_turn_leaves_a_run_suspended(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -41,6 +42,15 @@ async def test_the_model_gets_the_answer(run: Any, person: Person) -> None:
     text, _ = await asyncio.gather(run(model, "Release version 7."), person.answers(True))
     assert text == "Released."
     assert outputs(model) == ['{"go": true}']
+
+
+async def test_a_later_run_is_asked_anew_although_its_call_has_the_same_id(
+    run: Any, person: Person
+) -> None:
+    for answer in (True, False):
+        model = ScriptedModel([calling("functions.ask_user:0"), DONE])
+        await asyncio.gather(run(model, "Release version 7."), person.answers(answer))
+        assert outputs(model) == [json.dumps({"go": answer})]
 
 
 async def test_the_model_sees_the_tool_as_the_service_describes_it(run: Any) -> None:

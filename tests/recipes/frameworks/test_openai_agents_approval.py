@@ -22,10 +22,11 @@ DONE = [assistant_message("Done.")]
 set_tracing_disabled(True)
 
 
-def calling(*versions: str) -> list[Any]:
+def calling(*versions: str, call_id: str | None = None) -> list[Any]:
     """Return a model's output that releases versions."""
     return [
-        function_call("release", {"version": one}, call_id=secrets.token_hex(8)) for one in versions
+        function_call("release", {"version": one}, call_id=call_id or secrets.token_hex(8))
+        for one in versions
     ]
 
 
@@ -65,6 +66,16 @@ async def test_an_approved_call_runs(started: Any, person: Person) -> None:
         await person.answers("approve")
         assert await running == "Done."
     assert outputs(model) == ["Version 7 is out."]
+
+
+async def test_a_later_run_is_decided_anew_although_its_call_has_the_same_id(
+    started: Any, person: Person
+) -> None:
+    for decision, is_out in (("approve", True), ("reject", False)):
+        model = ScriptedModel([calling("7", call_id="functions.release:0"), DONE])
+        with started(model) as run:
+            await asyncio.gather(run.start("Release it."), person.answers(decision))
+        assert (outputs(model) == ["Version 7 is out."]) == is_out
 
 
 async def test_a_shell_tool_says_which_commands_it_would_run(
@@ -136,7 +147,9 @@ async def test_end_turn_runs_nothing_and_does_not_call_the_model(
     assert not (tmp_path / "run.json").exists()
 
 
-async def test_a_process_that_died_resumes_with_the_same_ask(started: Any, person: Person) -> None:
+async def test_a_process_that_died_resumes_with_the_same_ask(
+    started: Any, person: Person, tmp_path: Path
+) -> None:
     with started(ScriptedModel([calling("7")])) as run:
         waiting = asyncio.create_task(run.start("Release it."))
         first = await person.sees()
@@ -147,3 +160,4 @@ async def test_a_process_that_died_resumes_with_the_same_ask(started: Any, perso
         text, last = await asyncio.gather(run.go_on(), person.answers("approve"))
     assert (text, last.id) == ("Done.", first.id)
     assert outputs(model) == ["Version 7 is out."]
+    assert not (tmp_path / "run.json").exists()

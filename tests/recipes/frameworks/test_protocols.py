@@ -112,6 +112,17 @@ async def test_ag_ui_answers_have_the_type_that_the_agent_asks_for(
         assert json.loads(await running) == [["resolved", 3], ["cancelled", None]]
 
 
+async def test_ag_ui_a_later_interrupt_is_answered_anew_although_it_has_the_same_id(
+    agents: str, served: Served, person: Person, tmp_path: Path
+) -> None:
+    person = Person(person.front, _START)
+    async with process("ag_ui_interrupts", f"{agents}/form?rounds=2", tmp_path, served) as run:
+        running = asyncio.create_task(run.call("Release it."))
+        for hosts, name in ((3, "Kim"), (4, "Ada")):
+            await person.answers({"answer": hosts}, {"answer": name})
+        assert json.loads(await running) == [["resolved", 4], ["resolved", "Ada"]]
+
+
 async def test_a2a_people_give_a_task_its_input_even_after_the_process_died(
     agents: str, served: Served, person: Person, tmp_path: Path
 ) -> None:

@@ -96,6 +96,20 @@ async def test_a_process_that_died_while_waiting_waits_again_for_the_same_ask(
     assert last.id == first.id
 
 
+async def test_a_later_call_is_asked_anew_although_it_has_the_same_id(
+    started: Any, person: Person
+) -> None:
+    script = Script(calling("ask_user"), calling("ask_user"), DONE)
+    for _ in range(2):  # two calls of one run, and another run
+        async with started(script) as run:
+            text = await run.start("Release version 7.")
+            while text is None:
+                answer = len(script.received) == 1
+                text, _ = await asyncio.gather(run.go_on(), person.answers(answer))
+                assert [part.content for part in script.results()] == [{"go": answer}]
+        script = Script(calling("ask_user"), DONE)
+
+
 async def test_an_invalid_call_is_corrected_by_the_model(started: Any, person: Person) -> None:
     script = Script(calling("pa-3", arguments=WRONG), calling("pa-4"), DONE)
     async with started(script) as run:

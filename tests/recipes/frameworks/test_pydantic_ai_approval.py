@@ -26,10 +26,13 @@ from tests.recipes.conftest import Person, Served
 DONE = ModelResponse([TextPart("Done.")])
 
 
-def calling(*versions: str) -> ModelResponse:
+def calling(*versions: str, call_id: str | None = None) -> ModelResponse:
     """Return a model's response that releases versions."""
     return ModelResponse(
-        [ToolCallPart("release", {"version": one}, secrets.token_hex(8)) for one in versions]
+        [
+            ToolCallPart("release", {"version": one}, call_id or secrets.token_hex(8))
+            for one in versions
+        ]
     )
 
 
@@ -89,6 +92,23 @@ async def test_calls_are_decided_in_one_form_by_another_process(
         ("success", "Version 7 is out."),
         ("denied", "The tool call was denied."),
     ]
+
+
+async def test_a_later_call_is_decided_anew_although_it_has_the_same_id(
+    started: Callable[[Script], Any], person: Person
+) -> None:
+    first, second, third = (calling("7", call_id="release") for _ in range(3))
+    script = Script(first, second, DONE, third, DONE)
+    run = started(script)
+    results = []
+    for decisions in (["approve", "deny"], ["deny"]):  # two calls of one run, and another run
+        text = await run.start("Release it.")
+        for decision in decisions:
+            assert text is None
+            text, _ = await asyncio.gather(run.go_on(), person.answers(decision))
+            results += [outcome for outcome, _ in script.results()]
+        assert text == "Done."
+    assert results == ["success", "denied", "denied"]
 
 
 async def test_a_reply_denies_the_open_call_with_the_persons_words_and_the_rest_too(

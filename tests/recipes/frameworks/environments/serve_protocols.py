@@ -1,7 +1,8 @@
 """Agents that speak AG-UI and A2A, made with their own packages. Prints their address on loopback.
 
 `/approval` is a Pydantic AI agent over AG-UI, with a gated tool. `/form` is a bare AG-UI agent, which asks for a typed
-answer, then for a text, and repeats them. `/` is an A2A agent, whose task requires input twice.
+answer and for a text, and repeats them; with `?rounds=2` it asks both again, under the same ids. `/` is an A2A agent,
+whose task requires input twice.
 Usage: serve_protocols.py MODEL_URL.
 """
 
@@ -56,8 +57,9 @@ def approval_of(model_url: str) -> Route:
 
 
 async def form(request: Request) -> Response:
-    """Ask for what is missing, or say what was answered."""
+    """Say what was answered, and ask as often as the query says."""
     given = core.RunAgentInput.model_validate_json(await request.body())
+    answered = sum(each.role == "assistant" for each in given.messages) + bool(given.resume)
     encoder = EventEncoder()
     names = {"thread_id": given.thread_id, "run_id": given.run_id}
 
@@ -69,6 +71,7 @@ async def form(request: Request) -> Response:
             yield encoder.encode(core.TextMessageStartEvent(**message, role="assistant"))
             yield encoder.encode(core.TextMessageContentEvent(**message, delta=text))
             yield encoder.encode(core.TextMessageEndEvent(**message))
+        if answered == int(request.query_params.get("rounds", 1)):
             yield encoder.encode(core.RunFinishedEvent(**names))
         else:
             pending = [
