@@ -159,10 +159,13 @@ def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settings(served: Served, tmp_path: Path) -> Callable[[str], Path]:
-    """Write settings that a page shows to a file, with the address of the running service."""
+    """Write settings that a page shows to a file, with the address of the running service.
+
+    Commands read it from the environment.
+    """
 
     def written(text: str) -> Path:
-        assert "http://127.0.0.1:8420" in text
+        assert "http://127.0.0.1:8420" in text or '"command": "answerback' in text
         file = tmp_path / "settings.json"
         file.write_text(text.replace("http://127.0.0.1:8420", served.url))
         return file

@@ -1,4 +1,4 @@
-"""agentack, an independent checker of approval controls, against /hooks/claude: the real Claude Code."""
+"""agentack, an independent checker of approval controls, against Claude Code's hook: the real Claude Code."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ class Checker:
         names = {"settings": str(settings), "where": str(self._where), "claude": str(_CLAUDE)}
         claude.write_text(_WRAPPER.format(python=sys.executable, **names))
         claude.chmod(0o755)
-        self._path = f"{claude.parent}:{os.environ['PATH']}"
+        programs = Path(sys.executable).parent  # of which the settings name one
+        self._path = f"{claude.parent}:{programs}:{os.environ['PATH']}"
 
     async def run(self, claude: Claude) -> None:
         """Run the suite to its verdict."""
@@ -77,7 +78,7 @@ class Checker:
         environment = {
             **claude.environment,
             "PATH": self._path,
-            "ANSWERBACK_TOKEN": os.environ["ANSWERBACK_TOKEN"],
+            **{name: os.environ[name] for name in ("ANSWERBACK_URL", "ANSWERBACK_TOKEN")},
         }
         async with child(
             *command, folder=self._folder, environment=environment, seconds=PATIENCE

@@ -316,7 +316,6 @@ async def test_an_mcp_clients_settings_give_the_model_the_tools(
     question = {"question": "Which port?", "answer_type": "text"}
     asking = calls("mcp__answerback__ask_user", question)
     async with scripted(tmp_path, asking, DONE) as claude:
-        claude.environment["PATH"] = f"{Path(sys.executable).parent}:{claude.environment['PATH']}"
         await asyncio.gather(
             claude.turn(mcp_servers=str(file), allowed_tools=["mcp__answerback"]),
             person.answers("8443"),
