@@ -53,7 +53,8 @@ class ManualClock:
         self._now = start
         self._passed = 1_000.0
         self._moved = asyncio.Condition()
-        self._asleep_until: list[float] = []
+        self._sleepers: list[Callable[[], bool]] = []
+        """For each task that sleeps: returns True once it is time to wake up."""
 
     def now(self) -> float:
         return self._now
@@ -61,23 +62,28 @@ class ManualClock:
     def monotonic(self) -> float:
         return self._passed
 
+    async def sleep(self, seconds: float) -> None:
+        until = self._passed + seconds
+        await self._sleep(lambda: self._passed >= until)
+
     async def sleep_until(self, when: float) -> None:
-        clock_offset = self._now - self._passed
+        offset = self._now - self._passed
+        await self._sleep(lambda: self._now >= when or self._now - self._passed < offset)
+
+    async def _sleep(self, is_over: Callable[[], bool]) -> None:
         async with self._moved:
-            self._asleep_until.append(when)
+            self._sleepers.append(is_over)
             self._moved.notify_all()
             try:
-                await self._moved.wait_for(
-                    lambda: self._now >= when or self._now - self._passed < clock_offset
-                )
+                await self._moved.wait_for(is_over)
             finally:
-                self._asleep_until.remove(when)
+                self._sleepers.remove(is_over)
 
     async def wait_for_sleepers(self, sleepers: int) -> None:
         """Return once the given number of tasks sleep: one that is not asleep yet would miss that the clock is set."""
         async with asyncio.timeout(WAIT), self._moved:
             await self._moved.wait_for(
-                lambda: sum(when > self._now for when in self._asleep_until) >= sleepers
+                lambda: sum(not is_over() for is_over in self._sleepers) >= sleepers
             )
 
     async def advance(self, seconds: float) -> None:

@@ -21,6 +21,9 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Seconds since some fixed moment: for intervals, whatever the clock says."""
 
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds, whatever the clock says: for intervals."""
+
     async def sleep_until(self, when: float) -> None:
         """Return once ``now()`` has reached ``when``, or once the clock has been set back."""
 

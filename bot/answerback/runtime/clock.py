@@ -31,6 +31,9 @@ class SystemClock(Clock):
     now = staticmethod(time.time)
     monotonic = staticmethod(time.monotonic)
 
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
     async def sleep_until(self, when: float) -> None:
         detector = ClockStepDetector(self)
         while (remaining := when - self.now()) > 0 and not detector.measure_set_back():  # noqa: ASYNC110 the clock is watched

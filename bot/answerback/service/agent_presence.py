@@ -165,7 +165,7 @@ class AgentPresence:
             else:
                 # A caller that leaves from now on will have been away for long enough when this wait is over.
                 wait = min(max(next_at - self._clock.monotonic(), 0.0), CUT_OFF_GRACE)
-                await self._clock.sleep_until(self._clock.now() + wait)
+                await self._clock.sleep(wait)
 
     async def run_once(self) -> float | None:
         """Store what is due now; return when to run next, by the monotonic clock (None: no ask is tracked)."""

@@ -43,14 +43,13 @@ class Housekeeping:
         self, name: str, interval: float, work: Callable[[], Awaitable[object]]
     ) -> None:
         """Do one kind of work again and again, whether or not it fails."""
-        clock = self.service.clock
         while True:
             try:
                 await work()
             except StoreError as error:
                 extra = {"action": "housekeeping_failed", "loop": name}
                 logger.warning("Housekeeping has failed and is tried later: %s", error, extra=extra)
-            await clock.sleep_until(clock.now() + interval)
+            await self.service.clock.sleep(interval)
 
     async def _prune_uploads(self) -> None:
         await self.service.store.files.prune(self.service.clock.now() - CLAIM_SECONDS)

@@ -100,11 +100,10 @@ class RetentionPolicy:
 
     async def _let_messages_pass(self) -> None:
         """Pause while many messages wait to be shown, but not for long."""
-        clock = self.service.clock
         for _ in range(_MAX_PAUSES):
             if not self.is_busy():
                 return
-            await clock.sleep_until(clock.now() + _PAUSE)
+            await self.service.clock.sleep(_PAUSE)
 
     async def _erase(self, ask_id: str) -> bool:
         try:

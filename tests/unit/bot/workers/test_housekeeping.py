@@ -27,6 +27,7 @@ from tests.unit.bot.conftest import Parts
 from tests.unit.bot.replica_support import ANN, BEN, Processes
 
 DAY = 86_400.0
+HOUR = 3_600.0
 
 
 async def fail(*_: object) -> None:
@@ -105,6 +106,29 @@ async def test_deadlines_pass_and_old_asks_are_erased_though_other_housekeeping_
                     erased = await follower.next_commit()
             assert erased is not None
             assert erased.erased_at == parts.clock.now()
+
+
+@pytest.mark.rule("DATA-12")
+@pytest.mark.parametrize("set_by", [-2 * DAY, 2 * DAY])
+async def test_housekeeping_repeats_by_the_time_that_passes(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, set_by: float
+) -> None:
+    pruned: list[float] = []
+
+    async def prune(_: float) -> None:
+        pruned.append(parts.clock.monotonic())
+
+    monkeypatch.setattr(parts.store.maintenance, "prune", prune)
+    async with running(parts, days=1.0):
+        await parts.clock.wait_for_sleepers(5)
+        await parts.clock.set(set_by)
+        await parts.clock.wait_for_sleepers(5)
+        await parts.clock.advance(HOUR - 1)
+        await parts.clock.wait_for_sleepers(5)
+        await parts.clock.advance(1)
+        await parts.clock.wait_for_sleepers(5)
+    first, second = pruned
+    assert second - first == HOUR
 
 
 @pytest.mark.rule("DATA-19")
