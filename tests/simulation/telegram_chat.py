@@ -25,6 +25,8 @@ _CONTROL: Final = ":answer"
 _PATIENCE: Final = 30.0
 """Seconds for which somebody waits for what a click or a text does."""
 _TAKEN: Final = "👍"
+_CLOSE: Final = "close"
+"""The argument of the control that closes what a message shows in full."""
 
 
 class ShownMessage(Shown):
@@ -237,6 +239,8 @@ class TelegramChat(Chat):
             return None
         rows = (message.sent_markup or {}).get("inline_keyboard", ())
         named = [decode(each.get("callback_data", "")) for row in rows for each in row]
+        if any(each is not None and each.argument == _CLOSE for each in named):
+            return None  # everything in full, which below a message that was deleted is no reply
         return next((each.ask_id for each in named if each is not None), None)
 
     def messages(self) -> Sequence[ShownMessage]:
