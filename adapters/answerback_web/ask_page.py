@@ -13,7 +13,6 @@ from urllib.parse import quote
 from aiohttp import web
 
 from answerback.core.ask import Ask
-from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, ProblemError, StoreError, UnreadableRowError
 from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
@@ -240,11 +239,11 @@ class AskPages:
             notice = self._site.labels.save_error_message(error)
             return await self._ask_page(visit, ask, 503, post=post, notice=notice)
         if isinstance(result, Acted):
-            rest = parse.without_ask_back(post) if isinstance(action, AskBack) else None
+            rest = parse.without_sent(post)
             # The question is still open, so keep the other entries.
             return (
                 await self._ask_page(visit, result.ask, post=rest)
-                if rest
+                if rest and render.shows_entered(result.ask, self._site.labels, rest)
                 else responses.see_other(await self._after(visit, result.ask, post))
             )
         return await self._rejected(visit, post, result)

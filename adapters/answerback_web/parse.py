@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -60,9 +61,11 @@ from answerback_web.posts import (
 
 _FIELD: Final = re.compile(r"f\d+(\.\d+\.\d+)?", re.ASCII)
 """The name of an input of a schema, perhaps in a row."""
-_QUESTION_FIELDS: Final = ("revision", "at")
-"""The fields that identify the question that a page showed."""
-_ASK_BACK_FIELDS: Final = frozenset({"do", "ask_back", *_QUESTION_FIELDS})
+_SENT_ALONE: Final[Mapping[PageAction | None, str]] = {
+    PageAction.ASK_BACK: "ask_back",
+    PageAction.HAND_OVER: "hand_over",
+}
+"""The fields that some actions send alone, which leave the question open."""
 _TEXT_FIELDS: Final = frozenset({"text", "json", "other", "note", "ask_back", "reply"})
 """The text inputs."""
 
@@ -81,12 +84,13 @@ def typed_texts(post: Post, ask: Ask) -> tuple[str, ...]:
     )
 
 
-def without_ask_back(post: Post) -> Post | None:
-    """Return the post with only what was entered besides the ask-back text; None if nothing was."""
-    rest = {name: values for name, values in post.fields.items() if name not in _ASK_BACK_FIELDS}
-    has_input = not all(is_blank(value) for values in rest.values() for value in values)
-    question = {name: post.fields[name] for name in _QUESTION_FIELDS if name in post.fields}
-    return replace(post, fields=rest | question) if has_input else None
+def without_sent(post: Post) -> Post | None:
+    """Return the post without what its action has sent, if that leaves the question open; None for other actions."""
+    if post.do not in _SENT_ALONE:
+        return None
+    fields = {**post.fields, "do": (PageAction.NO_BUTTON,)}
+    fields.pop(_SENT_ALONE[post.do], None)
+    return replace(post, fields=fields)
 
 
 def action_without_input(post: Post) -> Action | TryAgain | RevokeGrant | None:

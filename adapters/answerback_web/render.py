@@ -293,6 +293,12 @@ def ask_page(
     )
 
 
+def shows_entered(ask: Ask, labels: Labels, post: Post) -> bool:
+    """Return True if the page of an ask shows something that was entered in a post."""
+    filled = ask_page(ask, labels, post=post)
+    return replace(filled, has_unsaved_input=False) != ask_page(ask, labels)
+
+
 def _edit(ask: Ask, view: View, labels: Labels, post: Post | None) -> EditPart | None:
     do = post.do if post else None
     return edit_part.edit_part(

@@ -422,6 +422,7 @@ async def test_enter_presses_no_button_of_any_form_but_its_own(
         await FORMS[state](page, shared)
         await page.locator("main").wait_for()
         await expect(page.locator("main.settling")).to_have_count(0)
+        await page.route("**", lambda route: route.abort())  # no other page takes the focus
         await page.evaluate(BLOCK)
         for control in await page.locator(":is(input, select, textarea):not([type=file])").all():
             if not await control.evaluate("each => each.form && each.checkVisibility()"):

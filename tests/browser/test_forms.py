@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from playwright.async_api import Browser, Page, expect
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from tests.browser.conftest import page_of, settled, tab
-from tests.browser.site import INBOX, Site
+from answerback.core.person import AuthMethod, Person
+from answerback.service.submission_request import Route
+from tests.browser.conftest import page_of, settled, show_other_ways, tab
+from tests.browser.site import INBOX, Site, site
 
 pytestmark = [
     pytest.mark.browser,
@@ -24,6 +27,7 @@ LOOKS: list[dict[str, Any]] = [
     {"viewport": {"width": 640, "height": 400}},  # 1280 x 800, magnified to 200 %
 ]
 IDS = ["1280x720", "390x844", "390x420", "200 %"]
+ANN, ANNS_KEY = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.LINK), "abp_ann"
 TEXT = {"id": "t", "text": "Say something", "answer_type": "text"}
 NESTED = {
     "id": "s",
@@ -177,6 +181,37 @@ async def test_what_is_typed_survives_a_step_back_in_the_form(
         await page.get_by_role("button", name="Answer").click()
         await expect(page.locator("#question")).to_have_text("Say something")
         await expect(page.locator("#text")).to_have_value("half an answer")
+
+
+@pytest.mark.parametrize("entered", ["", "half an answer"])
+@pytest.mark.parametrize("way", ["asking", "giving"])
+async def test_what_is_sent_while_the_question_stays_open_is_not_shown_again_but_the_rest_is(
+    browser: Browser, tmp_path: Path, way: str, entered: str
+) -> None:
+    box = {"asking": "#ask_back", "giving": "#hand_over"}[way]
+    route = Route.model_validate({"to": "web", "responders": ["ann", "ben"]})
+    async with (
+        site(tmp_path, keys={ANNS_KEY: ANN}, routes={"ops": route}) as running,
+        tab(browser) as page,
+    ):
+        ask = await running.ask(TEXT, accepts=["clarify"], to="ops", responders=["ann"])
+        await page.goto(running.page_of(ask, ANNS_KEY, ANN))
+        await settled(page)
+        await page.locator("#text").fill(entered)
+        await show_other_ways(page)
+        await page.locator(f"#{way} > summary").click()
+        await page.locator(box).fill("ben")
+        await page.evaluate(UNTIL_DRAFTS, 1)
+        await page.locator(box).press("Enter" if way == "giving" else "Control+Enter")
+        await page.wait_for_function("box => !document.querySelector(box).value", arg=box)
+        await expect(page.locator("#text")).to_have_value(entered)
+        await page.evaluate(UNTIL_DRAFTS, 1 if entered else 0)
+        await page.reload()
+        await settled(page)
+        await expect(page.locator("#text")).to_have_value(entered)
+        await expect(page.locator(box)).to_have_value("")
+        now = await running.stored(ask)
+        assert ("ben" in now.placement.responders) == (way == "giving")
 
 
 async def test_a_draft_replaces_nothing_that_somebody_else_can_read(

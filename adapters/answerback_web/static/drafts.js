@@ -10,6 +10,7 @@ const drafts = (() => {
   const NOT_KEPT = "[type=hidden], [type=file], [type=search], [type=password], button";
   const ATTACHED = "file:"; // no control has this name
   let timer = 0;
+  let forgotten = null; // the draft of a form that was sent, until something new is entered
 
   const secret = () => document.body.dataset.drafts;
   const form = () => document.querySelector("main form[data-draft]");
@@ -64,6 +65,7 @@ const drafts = (() => {
     const iv = crypto.getRandomValues(new Uint8Array(IV));
     const plain = new TextEncoder().encode(JSON.stringify(read(current)));
     const sealed = new Uint8Array(await crypto.subtle.encrypt({ name: "AES-GCM", iv }, await key(), plain));
+    if (!current.isConnected || current.dataset.draft === forgotten) return;
     try {
       localStorage.setItem(name, JSON.stringify({ at: Date.now(), iv: [...iv], sealed: [...sealed] }));
     } catch {
@@ -72,6 +74,7 @@ const drafts = (() => {
   }
 
   function saveSoon() {
+    forgotten = null;
     clearTimeout(timer);
     timer = setTimeout(save, 200);
   }
@@ -80,6 +83,7 @@ const drafts = (() => {
     const current = form();
     if (!current || !channel.canProve || !secret() || current.dataset.filled !== undefined || current.dataset.restored) return;
     current.dataset.restored = "yes";
+    if (current.dataset.draft === forgotten) return;
     try {
       forgetOld();
       const kept = JSON.parse(localStorage.getItem(await nameOf(current.dataset.draft)));
@@ -98,9 +102,11 @@ const drafts = (() => {
     current.dataset.restored = "yes";
   }
 
+  // Removes the draft of a form that was sent: what is shown next does not begin with it.
   async function forget(draft) {
     if (!draft || !channel.canProve || !secret()) return;
     clearTimeout(timer);
+    forgotten = draft;
     try {
       localStorage.removeItem(await nameOf(draft));
     } catch {
@@ -134,5 +140,5 @@ const drafts = (() => {
     document.addEventListener(type, (event) => event.target instanceof Element && event.target.closest("form[data-draft]") && saveSoon());
   }
 
-  return { prepare, forget, supersede };
+  return { prepare, saveSoon, forget, supersede };
 })();

@@ -180,10 +180,11 @@
   }
 
   // Shows another page in this document: only then does no request state its address.
-  async function visit(to, { form = null, isNew = true } = {}) {
+  async function visit(to, { form = null, draft = null, isNew = true } = {}) {
     const answer = await channel.open(pair(), to, form);
     const html = answer && parsed(answer.page);
     if (!html) return null;
+    if (answer.status < 400) drafts.forget(draft);
     swap(html, ["top", "bar", "main"]);
     keepAddress(answer.address, isNew && answer.address !== address);
     if (isNew) scrollToContent();
@@ -549,10 +550,9 @@
       buttons = Array.from(document.querySelectorAll("main button:enabled"));
       for (const each of buttons) each.disabled = true;
       const to = current.method === "get" ? `${action}?${fields}` : action;
-      const draft = current.dataset.draft;
-      const answer = await visit(to, { form: current.method === "get" ? null : fields.toString() });
-      const isKept = fields.get("do") === "back" || form()?.dataset.filled !== undefined;
-      if (answer && answer.status < 400 && !isKept) drafts.forget(draft);
+      const draft = fields.get("do") === "back" ? null : current.dataset.draft;
+      const answer = await visit(to, { form: current.method === "get" ? null : fields.toString(), draft });
+      if (form()?.dataset.filled !== undefined) drafts.saveSoon(); // with what was not sent
       if (answer === null && current.isConnected) sendLater(current, button);
     } finally {
       sending = false;

@@ -99,6 +99,7 @@ def test_the_page_shows_them_again_and_gives_them_back_when_they_came_too_late()
     sent = post("answer:0")
     assert render.ask_page(plan(), LABELS, post=sent).comments == COMMENTS
     assert parse.typed_texts(sent, plan()) == (MESSAGE,)
-    rest = parse.without_ask_back(replace(sent, fields={**sent.fields, "ask_back": ("Why?",)}))
+    asked = {**sent.fields, "do": ("ask_back",), "ask_back": ("Why?",)}
+    rest = parse.without_sent(replace(sent, fields=asked))
     assert rest is not None
     assert rest.first("comments") == COMMENTS
