@@ -40,6 +40,7 @@ from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Click, parse_click
 from answerback_telegram.people_text import note_marks
+from answerback_telegram.posting import found_key
 from answerback_telegram.render import compose
 from answerback_telegram.responder_names import ResponderNames
 
@@ -147,7 +148,7 @@ class ClickHandler:
             after.append(lambda: self.helpers.delete(used.message))
         if used.has_files and not used.files:
             after.append(lambda: self._reply(used, escape(self.labels.files_left_out)))
-        return ClickResponse(after=(*after, *self._retire_copy(acted.ask, used)))
+        return ClickResponse(after=(*after, *self._use_or_retire(acted.ask, used)))
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click) -> ClickResponse:
         """Say why nothing was changed; an outdated message is shown again."""
@@ -158,7 +159,7 @@ class ClickHandler:
         if ask is not None and outdated:
             after.append(lambda: self.asks.show_again(ask.id))
             after += self._close(used).after if used.is_helper else ()
-            after += self._retire_copy(ask, used)
+            after += self._use_or_retire(ask, used)
         if (typed := used.typed) is None:
             version = wording.ActedOnVersion(used.control.revision, self.now())
             marks = note_marks(names)
@@ -277,17 +278,30 @@ class ClickHandler:
 
     # --- what follows ----------------------------------------------------------------------------
 
-    def _retire_copy(self, ask: Ask, used: Click) -> tuple[Effect, ...]:
-        """Remove a second copy of the live message, which is left if a post's outcome was unknown.
+    def _use_or_retire(self, ask: Ask, used: Click) -> tuple[Effect, ...]:
+        """Use a message whose post had an unknown outcome, or remove it if the ask has another by now.
 
         Until the live message's id is stored, any message may be the live one.
         """
-        known = ask.placement.destination.surface == SURFACE and "id" in (
-            ask.placement.message or {}
-        )
-        if used.typed or not (used.is_about and known) or used.message in _message_ids(ask):
+        is_here = used.is_about and ask.placement.destination.surface == SURFACE
+        if used.typed or used.is_helper or not is_here or used.message in _message_ids(ask):
             return ()
-        return () if used.is_helper else (lambda: self.helpers.delete(used.message),)
+        match ask.placement.message:
+            case {"id": _}:
+                return (lambda: self.helpers.delete(used.message),)
+            case {"channel": used.chat}:
+                return (lambda: self._use(ask.id, used),)
+            case _:
+                return ()
+
+    async def _use(self, ask_id: str, used: Click) -> None:
+        await self.asks.save_draft(found_key(ask_id, used.chat), used.message, ask_id)
+        ask = await self.asks.get(ask_id)
+        match ask and ask.placement.message:
+            case {"id": message} if message != used.message:
+                await self.helpers.delete(used.message)
+            case _:
+                await self.asks.show_again(ask_id, found=True)
 
     async def _reply(self, used: Click, text: str) -> None:
         await self.helpers.send(used.place, compose([text], []), used.typed or used.message)

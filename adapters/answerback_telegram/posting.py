@@ -1,7 +1,7 @@
 """Post and edit an ask's live message on Telegram, and its reminders: the calls that `LiveMessages` orders.
 
 A bot cannot read a chat's history. So what was posted is stored, an edit that changes nothing is what proves that a
-message is there, and after a post of unknown outcome there may be a second copy, which goes at its first click.
+message is there, and after a post of unknown outcome the first click on a message shows that it is there: it is used or removed.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ from answerback_telegram.rich_messages import RICH
 
 logger = logging.getLogger(__name__)
 
+_AGAIN: Final = "again"
+"""The key, in a reference, of whether an earlier post of the message had an unknown outcome."""
 PUBLIC: Final = (
     "anyone who finds a public group could answer: name responders, or make the group private"
 )
@@ -91,6 +93,30 @@ class Posting(JsonMessages):
         if ANYONE in ask.placement.responders and about.get("username"):
             raise DestinationGoneError(PUBLIC, code="public_group")
         return {"channel": chat, "thread": None if to.thread == GENERAL_TOPIC else to.thread}
+
+    async def find(self, ask: Ask, ref: Json) -> Json:
+        # A bot cannot read a chat's history: only a click says which message it was.
+        found = await self._found(ask, ref)
+        return ref if found is None else ref | {"id": found}
+
+    def mark_pending(self, ref: Json, *, again: bool) -> Json:
+        return ref | {_AGAIN: True} if again else ref
+
+    async def remove_doubles(self, ask: Ask, ref: Json) -> Json:
+        found = await self._found(ask, ref) if _AGAIN in ref else None
+        if found is None:
+            return ref
+        if found != ref["id"]:
+            try:
+                await self.helpers.delete(found)
+            except PayloadRejectedError as error:
+                extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
+                logger.warning("Cannot remove a second message: %s", error, extra=extra)
+        return {key: value for key, value in ref.items() if key != _AGAIN}
+
+    async def _found(self, ask: Ask, ref: Json) -> str | None:
+        found = await self.asks.draft(found_key(ask.id, str(ref["channel"])))
+        return found if isinstance(found, str) else None
 
     def raise_if_limited(self, ref: Json) -> None:
         self.calls.raise_if_limited(str(ref["channel"]), EDIT if "id" in ref else POST)
@@ -242,6 +268,11 @@ class Posting(JsonMessages):
 def about_key(full: str) -> str:
     """The draft key of the ask that a reminder is about, or of False for a note: neither asks for an entry."""
     return f"{SURFACE}:about:{full}"
+
+
+def found_key(ask_id: str, chat: str) -> str:
+    """The draft key of an ask's message in a chat whose post had an unknown outcome, once somebody clicks on it."""
+    return f"{SURFACE}:found:{ask_id}:{chat}"
 
 
 def _reminder_key(ask: Ask, number: int) -> str:

@@ -25,9 +25,9 @@ class LiveMessages(Protocol):
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``."""
 
-    async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
-        """Show the ask again: its live message is not as noted, because a person used an older copy or it was
-        ``deleted``.
+    async def show_again(self, ask_id: str, *, deleted: bool = False, found: bool = False) -> None:
+        """Show the ask again: its live message is not as noted, because a person used an older copy, or it was
+        ``deleted``, or it was ``found`` after a post of unknown outcome.
 
         It is shown immediately, whatever backoff is in effect. An older copy of a message that was updated only a
         moment ago is not a reason to show it again.

@@ -121,14 +121,15 @@ class ShownAsks:
         until = self.clock.now() if at is None else at
         await self.store.asks.change(retired.id, lambda ask: record_retired(ask, retired, until))
 
-    async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
+    async def show_again(self, ask_id: str, *, deleted: bool = False, found: bool = False) -> None:
         at = self.clock.now()
 
         def decide(ask: Ask | None) -> Decision[Ask | None]:
             if ask is None or ask.placement.message is None or (deleted and not ask.open):
                 return Decision(None, None)
             shown = ask.placement.shown_revision >= ask.revision
-            if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
+            is_recent = at - ask.updated_at < _SETTLING_SECONDS
+            if shown and is_recent and not (deleted or found):
                 return Decision(None, None)
             outdated = mark_outdated(ask) if shown or deleted else ask
             return Decision(Write(outdated) if outdated is not ask else None, outdated)

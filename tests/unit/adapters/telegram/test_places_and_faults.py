@@ -13,6 +13,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
+from answerback.ports.surface import Shown
 from answerback_base.backoff import Backoff
 from answerback_chat import retry
 from answerback_telegram import html_text
@@ -98,6 +99,37 @@ async def test_a_second_copy_goes_at_its_first_click(tmp_path: Path) -> None:
         await at.telegram.until(lambda: first.id not in at.group.messages)
         ask = await at.shown(ask)
         assert (ask.revision, len(at.group.messages)) == (2, 1)
+
+
+@pytest.mark.rule("TELEGRAM-8")
+async def test_a_click_shows_which_message_a_crash_has_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with FakeTelegram() as telegram:
+        group, ann = telegram.add_group(), telegram.add_user("Ann")
+        group.members[ann.id] = "member"
+        where: dict[str, Any] = {"telegram": telegram, "group": group, "ann": ann}
+        async with rig(tmp_path, **where) as at:
+            save = at.store.asks.save_shown
+
+            async def crash(ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+                if "id" in shown.message:
+                    await asyncio.Event().wait()
+                return await save(ask_id, shown, of)
+
+            monkeypatch.setattr(at.store.asks, "save_shown", crash)
+            submitted = asyncio.create_task(at.submit([GO]))
+            await telegram.until(lambda: group.messages)
+            submitted.cancel()
+        [message] = group.messages.values()
+        number = await telegram.click(ann, message, message.buttons[0]["callback_data"])
+        async with rig(tmp_path, **where) as at:
+            await telegram.until(lambda: number in telegram.answers)
+            [ask] = (await at.store.asks.page(limit=9)).rows
+            await telegram.until(lambda: not any(each.buttons for each in group.messages.values()))
+            ask = await at.shown(ask)
+            assert ask.status is Status.ANSWERED
+            assert [*group.messages.values()] == [live(group, ask)]
 
 
 @pytest.mark.rule("TELEGRAM-11")
