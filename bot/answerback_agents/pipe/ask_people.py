@@ -193,7 +193,7 @@ class AskClient:
 
     def report_no_answer(self, ask_id: str) -> AskOutcome:
         """Report that the agent is about to be told no; returns what people have decided, if they were faster."""
-        with suppress(UnreachableError):  # the ask ends with its lease
+        with suppress(ClientError):  # the ask ends with its lease
             try:
                 self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
             except RefusedError as error:
@@ -206,11 +206,13 @@ class AskClient:
     ) -> AskOutcome | None:
         """Withdraw an ask, if it is still open; return how it has ended, or None if that is unknown."""
         try:
-            ended = self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout)
+            ended = self._call(
+                "DELETE", _path(ask_id), patience=patience, timeout=timeout, waits_out_others=True
+            )
         except RefusedError as error:
             ended = as_object(error.problem.get("ask"))
             return self._outcome(ended) if _is_ask(ended) else AskOutcome(None)
-        except UnreachableError:
+        except ClientError:
             return None
         return AskOutcome(ended)
 

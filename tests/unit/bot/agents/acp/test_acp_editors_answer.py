@@ -79,8 +79,8 @@ async def test_a_person_who_was_faster_than_the_editor_decides() -> None:
     assert parts.editor.lines(1) == [permission()], "the editor has answered, and is told nothing"
 
 
-@pytest.mark.rule("ACP-5")
-@pytest.mark.parametrize("how", ["hangs", "is down", "refuses"])
+@pytest.mark.rule("ACP-5", "ACP-6", "CONNECT-10")
+@pytest.mark.parametrize("how", ["hangs", "is down", "refuses", "is another program"])
 async def test_a_service_that_cannot_withdraw_holds_up_no_answer(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,11 +90,13 @@ async def test_a_service_that_cannot_withdraw_holds_up_no_answer(
 
     async def delete(request: web.Request) -> web.Response:
         tries.append(request)
-        if len(tries) > 1:
+        if len(tries) > (2 if how == "is another program" else 1):
             again.set()
             return web.json_response({**OPEN, "status": "withdrawn"})
         if how == "hangs":
             await again.wait()
+        if how == "is another program":
+            return web.Response(text="404 page not found", status=404)
         return web.json_response({"title": "No."}, status=403 if how == "refuses" else 503)
 
     async with asked_and_answered(delete) as (parts, answering):

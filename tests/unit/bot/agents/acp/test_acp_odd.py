@@ -99,8 +99,8 @@ def test_a_service_that_goes_while_people_think_leaves_the_decision_to_the_edito
     error: Exception,
 ) -> None:
     class Goes(BlockingConnection):
-        def call(self, method: str, *_: object, **__: object) -> Response:
-            if method == "GET":
+        def call(self, method: str, path: str, *_: object, **__: object) -> Response:
+            if (method, path) != ("POST", "/v1/asks"):
                 raise error
             return Response(201, {"id": "ask_1", "status": "open"})
 

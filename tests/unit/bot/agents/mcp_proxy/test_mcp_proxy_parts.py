@@ -147,6 +147,24 @@ def test_whatever_fails_denies(tmp_path: Path) -> None:
     assert "RuntimeError" in denied["result"]["content"][0]["text"]
 
 
+@pytest.mark.rule("GATEWAY-2", "CONNECT-10")
+def test_a_call_is_denied_if_another_program_takes_the_address_of_the_service(
+    tmp_path: Path,
+) -> None:
+    class Replaced(BlockingConnection):
+        def call(self, method: str, path: str, *_: object, **__: object) -> Response:
+            if (method, path) != ("POST", "/v1/asks"):
+                raise self.foreign(404)
+            return Response(201, {"id": "ask_1", "status": "open"})
+
+    people = AskClient(Replaced("http://127.0.0.1:1"))
+    parts = Parts(tmp_path, ask=people.ask, report_no_answer=people.report_no_answer)
+    parts.client_says(call())
+    [denied] = parts.client.lines(1)
+    assert "is not Answerback (HTTP 404)" in denied["result"]["content"][0]["text"]
+    assert not parts.sent
+
+
 @pytest.mark.rule("GATEWAY-2")
 @pytest.mark.parametrize(
     "ask",
