@@ -83,6 +83,9 @@ def start_relay(
                 relay(source)
         except LineTooLongError as error:
             warn(f"Stopped relaying: {error}.")
+        except Exception as error:
+            warn(f"Stopped relaying: {error!r}.")
+            raise
         finally:
             target.close()
 

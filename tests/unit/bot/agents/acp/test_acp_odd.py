@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -181,6 +182,23 @@ def test_a_line_without_an_end_is_not_kept_whole(
     thread.join(WAIT)
     assert target.closed
     assert warnings == ["Stopped relaying: a line has more than 10 bytes."]
+
+
+@pytest.mark.rule("ACP-6")
+def test_a_relay_that_fails_says_why_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    tracebacks: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", tracebacks.append)
+
+    def fail(_source: object) -> None:
+        raise KeyError("id")
+
+    source, target = io.BytesIO(), io.BytesIO()
+    warnings: list[str] = []
+    piped_program.start_relay(fail, source, LineWriter(target), warnings.append).join(WAIT)
+    assert source.closed
+    assert target.closed, "an agent that its editor cannot cancel any more must not continue"
+    assert warnings == ["Stopped relaying: KeyError('id')."]
+    assert len(tracebacks) == 1
 
 
 def test_a_call_without_an_id_of_its_session_is_asked_without_one() -> None:
