@@ -166,7 +166,8 @@ class JsoncFormat(Format):
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
         root = parse_jsonc(text)
         if root is None:
-            text += f"{{}}{newline}"
+            ended = text if not text or text.endswith("\n") else text + newline
+            text = f"{ended}{{}}{newline}"
         if isinstance(entry, Setting):
             return _put_value(text, entry.path, entry.value, newline)
         new: NodePath = (*entry.path, None)

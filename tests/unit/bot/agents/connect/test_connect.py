@@ -146,8 +146,11 @@ def test_edits_in_between_and_the_copy_are_kept(connect: Connect, home: Path) ->
     assert file.with_name("config.toml.before-answerback").read_text() == "a = 2 # mine\n"
 
 
-@pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n"])
-def test_an_empty_file_is_restored(connect: Connect, home: Path, text: str) -> None:
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n", "// mine", "// mine\n", "/* mine */"])
+def test_a_file_in_which_nothing_is_set_is_restored(
+    connect: Connect, home: Path, text: str
+) -> None:
     file = home / ".claude" / "settings.json"
     file.parent.mkdir()
     file.write_text(text)

@@ -33,7 +33,16 @@ _NESTED: list[JsonValue] = [*_WORDS]
 _VALUES: list[JsonValue] = [*_WORDS, 1, None, True, [], {}, {"b": [{"c": _NESTED}]}]
 _HAND_MADE: list[JsonValue] = [{"url": "http://mine/mcp"}, {"type": "http", "url": "x"}, {}]
 """Entries of the same name as Answerback's."""
-_BARE = ("", "\n", "{}", "{ }\n", "// only a comment\n", "/* a */\n{}\n", "{\n  // none\n}")
+_BARE = (
+    "",
+    "\n",
+    "{}",
+    "{ }\n",
+    "// only a comment",
+    "// only a comment\n",
+    "/* a */\n{}\n",
+    "{\n  // none\n}",
+)
 """Files in which nothing is set."""
 _TOML_TOP = (
     'model = "x" # quick\n',
