@@ -1,34 +1,41 @@
-"""The contract of the door for stores: a class of tests that each plug-in's tests inherit.
+"""The contract of the door for stores: classes of tests that each plug-in's tests inherit.
 
-A subclass sets ``plugin``, and defines a fixture ``url``: the address of an empty database. The distribution must be
-installed. The whole behaviour of a store is described method by method in `answerback.ports.store`.
+A subclass sets ``plugin``, and defines a fixture ``url``: the address of an empty database or, for
+`StoreUpgradeContract`, of one that an older version wrote. The distribution must be installed. The whole behaviour of a
+store is described method by method in `answerback.ports.store`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from typer.testing import CliRunner
 
+from answerback.core.errors import StoreError
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Write
 from answerback.ports.store_plugin import StorePlugin
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import open_configured_store, open_to_read
 from answerback.runtime.stores import installed_stores
+from answerback_agents.cli import main
 from answerback_testing.example_asks import new_ask
 
 
-class StorePluginContract:
-    """Contract of every kind of database."""
-
+class _Contract:
     plugin: ClassVar[type[StorePlugin]]
 
     @pytest.fixture
     def storage(self, url: str) -> StorageSettings:
         """The configuration's table for the database."""
         return StorageSettings(url=url)
+
+
+class StorePluginContract(_Contract):
+    """Contract of every kind of database."""
 
     def test_the_configuration_finds_it_by_the_scheme(self, storage: StorageSettings) -> None:
         assert type(installed_stores().usable[self.plugin.name]) is self.plugin
@@ -73,3 +80,39 @@ class StorePluginContract:
                 return sum(len(rows) for rows in copied.read("asks", ("id",), 10))
 
         assert await asyncio.to_thread(read) == 1
+
+
+class StoreUpgradeContract(_Contract):
+    """Contract of every kind of database whose schema has had other versions: only a service upgrades it."""
+
+    async def test_the_doctor_says_that_a_start_will_upgrade_it(
+        self, storage: StorageSettings
+    ) -> None:
+        unapplied = await storage.plugin.unapplied_migrations(storage.url)
+        assert unapplied
+        findings = [each async for each in storage.plugin.findings(storage.url, None)]
+        assert f"to be upgraded by `answerback serve` ({', '.join(unapplied)})" in findings[0].what
+        assert [each for each in findings if not each.is_ok] == []
+        assert await storage.plugin.unapplied_migrations(storage.url) == unapplied
+
+    async def test_it_is_not_read_before_it_is_upgraded(self, storage: StorageSettings) -> None:
+        unapplied = await storage.plugin.unapplied_migrations(storage.url)
+        with pytest.raises(StoreError, match=r"older Answerback.*Nothing in it was changed\. Use"):
+            async with open_to_read(storage):
+                raise AssertionError("it was opened")
+        assert await storage.plugin.unapplied_migrations(storage.url) == unapplied
+        async with open_configured_store(storage):
+            pass
+        assert await storage.plugin.unapplied_migrations(storage.url) == []
+        async with open_to_read(storage) as store:
+            assert await store.counts()
+
+    def test_it_is_not_copied_before_it_is_upgraded(
+        self, storage: StorageSettings, tmp_path: Path
+    ) -> None:
+        unapplied = asyncio.run(storage.plugin.unapplied_migrations(storage.url))
+        copying = ["copy", "--from", storage.url, "--to", f"sqlite:///{tmp_path / 'target.db'}"]
+        with pytest.raises(StoreError, match="older Answerback"):
+            CliRunner().invoke(main.app, copying, catch_exceptions=False)
+        assert asyncio.run(storage.plugin.unapplied_migrations(storage.url)) == unapplied
+        assert not (tmp_path / "target.db").exists()

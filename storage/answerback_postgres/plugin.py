@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -38,6 +38,17 @@ class PostgresPlugin(StorePlugin):
         from answerback_postgres.store import PostgresStore
 
         return PostgresStore(url, listen_url=listen_url, timed=timed)
+
+    async def unapplied_migrations(self, url: str) -> Sequence[str] | None:
+        from answerback_postgres.connections import Database
+        from answerback_postgres.migrations import unapplied
+
+        database = Database(url, pooled=True)
+        try:
+            async with database.transaction() as connection:
+                return await unapplied(connection, database.name)
+        finally:
+            await database.close()
 
     def copy_endpoint(self, url: str) -> CopyEndpoint:
         from answerback_postgres.copy_endpoint import postgres_endpoint

@@ -30,6 +30,9 @@ def command(
     Stop the service first, as anything stored meanwhile is not copied. The copy is read back and compared before it
     is committed. A target that is not empty is left unchanged.
     """
+    import asyncio
+
+    from answerback.runtime.open_store import check_schema
     from answerback_storage.store_copy import copy
 
     old, new = _storage("--from", source), _storage("--to", target)
@@ -39,6 +42,7 @@ def command(
         fail("--from and --to are the same database. Name another one with --to.")
     if files[0] is not None and not files[0].exists():
         fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
+    asyncio.run(check_schema(old))
     copied = copy(old.plugin.copy_endpoint(old.url), new.plugin.copy_endpoint(new.url))
     if json:
         print_json({table: digest._asdict() for table, digest in copied.items()})

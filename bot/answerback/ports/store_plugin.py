@@ -7,7 +7,7 @@ database's libraries inside its methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -45,6 +45,14 @@ class StorePlugin(ABC):
     @abstractmethod
     def store(self, url: str, listen_url: str | None, timed: Callable[[float], None]) -> Store:
         """Return the store, not yet open. ``timed`` is called with the seconds that each write took its caller."""
+
+    @abstractmethod
+    async def unapplied_migrations(self, url: str) -> Sequence[str] | None:
+        """Return the migrations that a start would apply, or None if there are no tables yet. Changes nothing.
+
+        Raises:
+            StoreError: the database cannot be used, or a newer version wrote it.
+        """
 
     def lock(self, url: str) -> AbstractAsyncContextManager[object]:
         """Keep other services out until the context exits."""

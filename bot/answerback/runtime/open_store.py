@@ -61,13 +61,28 @@ async def open_configured_store(
         yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
 
 
-@asynccontextmanager
-async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
-    """Open the store next to a running service, to read from it.
+async def check_schema(storage: StorageSettings) -> None:
+    """Check that a database has the schema of this version, and change nothing.
 
     Raises:
-        StoreError: there is none, or it cannot be opened.
+        StoreError: it has another one, or it cannot be used. The message says what to do.
     """
+    if unapplied := await storage.plugin.unapplied_migrations(storage.url):
+        raise StoreError(
+            f"The database {storage.name} was written by an older Answerback than this one (it lacks"
+            f" {', '.join(unapplied)}). Nothing in it was changed. Use that version, or start `answerback serve` of"
+            " this version first, which upgrades it."
+        )
+
+
+@asynccontextmanager
+async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
+    """Open the store next to a running service, to read from it. Its schema is not upgraded.
+
+    Raises:
+        StoreError: there is none, its schema is another version's, or it cannot be opened.
+    """
+    await check_schema(storage)
     if storage.plugin.is_shared:
         async with open_configured_store(storage) as opened:
             yield opened.store

@@ -92,13 +92,45 @@ def make_file(path: Path) -> None:
     # Do not open an existing file: closing it would drop the locks that other connections of this process hold on it.
     with contextlib.suppress(FileExistsError, PermissionError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    for needed in (directory, path):
+    check_access(path)
+
+
+def check_access(path: Path) -> None:
+    """Check that a file and its directory, where SQLite keeps two more files, are readable and writable.
+
+    Raises:
+        StoreError: they are not. The message says which.
+    """
+    for needed in (path.parent, path):
         if not os.access(needed, os.R_OK | os.W_OK):
             raise StoreError(
                 f"The database {path} cannot be used: {needed} is not readable and"
                 " writable. Give the user that Answerback runs as both permissions on the file"
                 " and on its directory, or set `storage.url` to another location."
             )
+
+
+def unapplied_migrations(path: Path) -> list[str] | None:
+    """Return the migrations that a start would apply, or None if there is no file or nothing in it. Changes nothing.
+
+    Raises:
+        StoreError: it cannot be used; DatabaseTooNewError, if a newer Answerback wrote it. The message says why.
+    """
+    if not path.exists():
+        return None
+    # With mode=ro, SQLite would leave its two other files beside it: https://www.sqlite.org/wal.html#read_only_databases
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True, isolation_level=None)) as db:
+            db.execute("PRAGMA query_only = ON")
+            if is_current(db):
+                return []
+            from answerback_storage.sqlite import migrate
+
+            migrate.recognise(db, path)
+            return migrate.unapplied(db)
+    except sqlite3.Error as error:
+        raise StoreError(describe_error(path, error)) from error
 
 
 class Connections:

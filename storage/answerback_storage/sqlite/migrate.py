@@ -56,6 +56,14 @@ def recognise(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
+def unapplied(connection: sqlite3.Connection) -> list[str] | None:
+    """Return the migrations that `migrate` would apply, or None if there are no tables yet."""
+    db = Database(connection, execute_plugins=False)
+    if not migrations.applied(db):
+        return None
+    return [step.name for step in migrations.pending(db)]
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Apply missing migrations, all or none. A second process that starts now waits for this one."""
     db = Database(connection, execute_plugins=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +49,11 @@ class SqlitePlugin(StorePlugin):
 
         return SqliteStore(self.file(url), timed=timed)
 
+    async def unapplied_migrations(self, url: str) -> Sequence[str] | None:
+        from answerback_storage.sqlite.connections import unapplied_migrations
+
+        return await asyncio.to_thread(unapplied_migrations, self.file(url))
+
     def lock(self, url: str) -> AbstractAsyncContextManager[object]:
         from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 
@@ -68,10 +73,16 @@ class SqlitePlugin(StorePlugin):
 
 
 async def _existing_database(path: Path) -> Finding:
+    from answerback_storage.sqlite.connections import check_access, unapplied_migrations
     from answerback_storage.sqlite.store import SqliteStore
 
     store = SqliteStore(path)
     try:
+        if unapplied := await asyncio.to_thread(unapplied_migrations, path):
+            await asyncio.to_thread(check_access, path)
+            return Finding(
+                f"database {path}, to be upgraded by `answerback serve` ({', '.join(unapplied)})"
+            )
         await store.open()
         try:
             await store.check()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -17,7 +20,8 @@ from answerback_base.entry_points import entry_points
 from answerback_postgres.plugin import PostgresPlugin
 from answerback_storage.sqlite.plugin import SqlitePlugin
 from answerback_testing.example_asks import new_ask
-from answerback_testing.store_plugin_contract import StorePluginContract
+from answerback_testing.store_plugin_contract import StorePluginContract, StoreUpgradeContract
+from tests import postgres
 
 
 @pytest.mark.rule("PLUGIN-7")
@@ -36,6 +40,37 @@ class TestPostgres(StorePluginContract):
     @pytest.fixture
     def url(self, database: str) -> str:
         return database
+
+
+@pytest.mark.rule("DATA-23")
+class TestSqliteUpgrade(StoreUpgradeContract):
+    plugin = SqlitePlugin
+
+    @pytest.fixture
+    def url(self, tmp_path: Path, data: Path) -> str:
+        """A file as the first version left it."""
+        with closing(sqlite3.connect(path := tmp_path / "asks.db")) as db:
+            db.executescript((data / "first" / "sqlite.sql").read_text("utf-8"))
+        return f"sqlite:///{path}"
+
+    async def test_the_doctor_says_that_it_could_not_be_upgraded(
+        self, storage: StorageSettings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "access", lambda *_: False)  # root can write everywhere
+        [finding] = [each async for each in storage.plugin.findings(storage.url, None)]
+        assert "is not readable and writable" in (finding.wrong or "")
+
+
+@pytest.mark.rule("DATA-23")
+class TestPostgresUpgrade(StoreUpgradeContract):
+    plugin = PostgresPlugin
+
+    @pytest.fixture
+    def url(self, data: Path, postgres_server: postgres.Server) -> Iterator[str]:
+        """A database as the first version left it."""
+        with postgres_server.database() as name:
+            postgres_server.run((data / "first" / "postgresql.sql").read_text("utf-8"), name)
+            yield postgres_server.url(name)
 
 
 class FolderPlugin(SqlitePlugin):
