@@ -81,6 +81,28 @@ class StorePluginContract(_Contract):
 
         assert await asyncio.to_thread(read) == 1
 
+    async def test_the_doctor_creates_nothing_in_an_empty_database(
+        self, storage: StorageSettings
+    ) -> None:
+        findings = [each async for each in storage.plugin.findings(storage.url, None)]
+        assert "to be created by `answerback serve`" in findings[0].what
+        assert [each for each in findings if not each.is_ok] == []
+        assert await storage.plugin.unapplied_migrations(storage.url) is None
+
+    async def test_an_empty_database_is_not_read(self, storage: StorageSettings) -> None:
+        with pytest.raises(StoreError, match=r"does not exist, or no Answerback .* --config"):
+            async with open_to_read(storage):
+                raise AssertionError("it was opened")
+        assert await storage.plugin.unapplied_migrations(storage.url) is None
+
+    def test_an_empty_database_is_not_copied(
+        self, storage: StorageSettings, tmp_path: Path
+    ) -> None:
+        with pytest.raises(StoreError, match=r"does not exist, or no Answerback .* --from"):
+            _copy(storage, tmp_path / "target.db")
+        assert asyncio.run(storage.plugin.unapplied_migrations(storage.url)) is None
+        assert not (tmp_path / "target.db").exists()
+
 
 class StoreUpgradeContract(_Contract):
     """Contract of every kind of database whose schema has had other versions: only a service upgrades it."""
@@ -111,8 +133,12 @@ class StoreUpgradeContract(_Contract):
         self, storage: StorageSettings, tmp_path: Path
     ) -> None:
         unapplied = asyncio.run(storage.plugin.unapplied_migrations(storage.url))
-        copying = ["copy", "--from", storage.url, "--to", f"sqlite:///{tmp_path / 'target.db'}"]
         with pytest.raises(StoreError, match="older Answerback"):
-            CliRunner().invoke(main.app, copying, catch_exceptions=False)
+            _copy(storage, tmp_path / "target.db")
         assert asyncio.run(storage.plugin.unapplied_migrations(storage.url)) == unapplied
         assert not (tmp_path / "target.db").exists()
+
+
+def _copy(storage: StorageSettings, target: Path) -> None:
+    command = ["copy", "--from", storage.url, "--to", f"sqlite:///{target}"]
+    CliRunner().invoke(main.app, command, catch_exceptions=False)

@@ -40,9 +40,7 @@ def command(
     is_same_file = all(files) and len({file.resolve() for file in files if file}) == 1
     if old.name == new.name or is_same_file:
         fail("--from and --to are the same database. Name another one with --to.")
-    if files[0] is not None and not files[0].exists():
-        fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
-    asyncio.run(check_schema(old))
+    asyncio.run(check_schema(old, "Name the one to copy with --from."))
     copied = copy(old.plugin.copy_endpoint(old.url), new.plugin.copy_endpoint(new.url))
     if json:
         print_json({table: digest._asdict() for table, digest in copied.items()})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -61,13 +60,21 @@ async def open_configured_store(
         yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
 
 
-async def check_schema(storage: StorageSettings) -> None:
+async def check_schema(storage: StorageSettings, hint: str) -> None:
     """Check that a database has the schema of this version, and change nothing.
 
+    Args:
+        hint: what to do if there is none of Answerback's.
+
     Raises:
-        StoreError: it has another one, or it cannot be used. The message says what to do.
+        StoreError: it has another one or none, or it cannot be used. The message says what to do.
     """
-    if unapplied := await storage.plugin.unapplied_migrations(storage.url):
+    unapplied = await storage.plugin.unapplied_migrations(storage.url)
+    if unapplied is None:
+        raise StoreError(
+            f"The database {storage.name} does not exist, or no Answerback has used it. {hint}"
+        )
+    if unapplied:
         raise StoreError(
             f"The database {storage.name} was written by an older Answerback than this one (it lacks"
             f" {', '.join(unapplied)}). Nothing in it was changed. Use that version, or start `answerback serve` of"
@@ -82,16 +89,12 @@ async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
     Raises:
         StoreError: there is none, its schema is another version's, or it cannot be opened.
     """
-    await check_schema(storage)
+    hint = "Run this in the service's folder, or name its configuration file with --config."
+    await check_schema(storage, hint)
     if storage.plugin.is_shared:
         async with open_configured_store(storage) as opened:
             yield opened.store
         return
-    if not await asyncio.to_thread(storage.file.exists):
-        raise StoreError(
-            f"There is no database {storage.name}. Run this in the service's folder, or name its configuration file "
-            "with --config."
-        )
     async with _open(build_store(storage, lambda _seconds: None)) as store:
         yield store
 

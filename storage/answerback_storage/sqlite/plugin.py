@@ -78,8 +78,11 @@ async def _existing_database(path: Path) -> Finding:
 
     store = SqliteStore(path)
     try:
-        if unapplied := await asyncio.to_thread(unapplied_migrations, path):
-            await asyncio.to_thread(check_access, path)
+        unapplied = await asyncio.to_thread(unapplied_migrations, path)
+        await asyncio.to_thread(check_access, path)
+        if unapplied is None:
+            return Finding(f"database {path}, its tables to be created by `answerback serve`")
+        if unapplied:
             return Finding(
                 f"database {path}, to be upgraded by `answerback serve` ({', '.join(unapplied)})"
             )

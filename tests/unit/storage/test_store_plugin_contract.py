@@ -30,7 +30,8 @@ class TestSqlite(StorePluginContract):
 
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
-        return f"sqlite:///{tmp_path / 'asks.db'}"
+        (path := tmp_path / "asks.db").touch()
+        return f"sqlite:///{path}"
 
 
 @pytest.mark.rule("PLUGIN-7")
@@ -38,8 +39,9 @@ class TestPostgres(StorePluginContract):
     plugin = PostgresPlugin
 
     @pytest.fixture
-    def url(self, database: str) -> str:
-        return database
+    def url(self, postgres_server: postgres.Server) -> Iterator[str]:
+        with postgres_server.database() as name:
+            yield postgres_server.url(name)
 
 
 @pytest.mark.rule("DATA-23")

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from answerback.cli import demo, serving
 from answerback.cli.checkup import build_checkup
-from answerback.core.errors import ConfigError
+from answerback.core.errors import ConfigError, StoreError
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.plugins import installed_plugins
 from answerback_agents.cli import main
@@ -276,12 +276,14 @@ def test_a_database_is_copied_and_wrong_names_are_reported(folder: Path, databas
             f"sqlite:///{folder / '..' / folder.name / 'answerback.db'}",
             "are the same database",
         ),
-        (f"sqlite:///{folder / 'no.db'}", here, "does not exist"),
         (here, "mysql://db/x", "--to: a database is sqlite:///"),
     ):
         code, _, err = run("copy", "--from", source, "--to", target)
         assert code != 0
         assert sentence in err
+    with pytest.raises(StoreError, match="does not exist"):
+        run("copy", "--from", f"sqlite:///{folder / 'no.db'}", "--to", here)
+    assert not (folder / "no.db").exists()
 
 
 def test_copying_to_postgresql_without_its_extra_says_which_to_install(

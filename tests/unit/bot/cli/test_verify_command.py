@@ -178,7 +178,7 @@ def test_an_approval_that_is_made_consumable_again_is_found(filled: Path) -> Non
 
 
 def test_an_empty_database_has_an_empty_chain(folder: Path) -> None:
-    with pytest.raises(StoreError, match="There is no database"):
+    with pytest.raises(StoreError, match="does not exist"):
         run("verify", "--store")
     asyncio.run(_make(folder))
     status, _, err = run("verify", "--store")
