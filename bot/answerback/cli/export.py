@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from http import HTTPStatus
+from os.path import splitext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _MAX_LINE: Final = 64 * 1024 * 1024
 """The maximum size of an exported line, in bytes."""
+_MAX_NAME: Final = 255
+"""The maximum size of a file's name, in bytes, on common file systems."""
+_MAX_ENDING: Final = 11
+"""The maximum size of the ending of a file's name, in characters."""
 
 
 Since = Annotated[
@@ -105,7 +110,7 @@ async def _print_export(access: ServiceAccess, since: str | None, files: Path | 
 async def _save(
     access: ServiceAccess, http: aiohttp.ClientSession, file: Mapping[str, str], folder: Path
 ) -> None:
-    """Save a file. Its name has no folders; the id in front of it tells it from others of the same name."""
+    """Save a file, or end the command if that fails."""
     import asyncio
 
     address = f"{access.url}/v1/files/{file['id']}"
@@ -114,9 +119,26 @@ async def _save(
         if response.status == HTTPStatus.NOT_FOUND:
             return  # its ask was erased in the meantime
         response.raise_for_status()
+        data = await response.read()
+    path = folder / _saved_name(file)
+    try:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        path = folder / f"{file['id']}-{file['name']}"
-        await asyncio.to_thread(path.write_bytes, await response.read())
+        await asyncio.to_thread(path.write_bytes, data)
+    except OSError as error:
+        fail(
+            f"Cannot write {path}: {error.strerror}. Make room there or name another folder with --files, and export"
+            " again."
+        )
+
+
+def _saved_name(file: Mapping[str, str]) -> str:
+    """Return a name without folders. The id in front tells a file from others; a long stem is cut, not the ending."""
+    name = f"{file['id']}-{file['name']}"
+    stem, ending = splitext(name)
+    if len(ending) > _MAX_ENDING:
+        stem, ending = name, ""
+    room = _MAX_NAME - len(ending.encode())
+    return stem.encode()[:room].decode(errors="ignore") + ending
 
 
 async def _refusal_reason(response: aiohttp.ClientResponse) -> str:

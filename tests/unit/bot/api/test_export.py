@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64encode
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -170,6 +171,42 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
     assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["erased_at"] is not None
     done = await run_command("erase", ask["id"], "--yes", *service)
     assert done.exit_code == 0
+
+
+@pytest.mark.rule("FILE-10", "CLI-19")
+@pytest.mark.parametrize(
+    ("name", "saved"),
+    [
+        ("plan.pdf", "plan.pdf"),
+        ("漢" * 96 + ".pdf", "漢" * 71 + ".pdf"),  # 72 would have 256 bytes with the id
+        ("😀" * 100, "😀" * 54),
+        ("a." + "漢" * 98, "a." + "漢" * 71),
+    ],
+    ids=["short", "long", "no ending", "long ending"],
+)
+async def test_an_exports_files_are_saved_whatever_their_names(
+    api: Served, tmp_path: Path, name: str, saved: str
+) -> None:
+    data = b64encode(b"bytes").decode()
+    ask = await api.asked(files=[{"name": name, "data": data}])
+    [file] = ask["files"]
+    assert file["name"] == name
+    service = ("--url", api.running.api_url, "--token", api.person["Authorization"].split()[1])
+    done = await run_command("export", "--files", str(tmp_path), *service)
+    assert (done.exit_code, done.exception) == (0, None)
+    [path] = (tmp_path / ask["id"]).iterdir()
+    assert (path.name, path.read_bytes()) == (f"{file['id']}-{saved}", b"bytes")
+
+
+@pytest.mark.rule("CLI-12")
+async def test_an_export_says_which_file_it_could_not_save(api: Served, tmp_path: Path) -> None:
+    ask = await api.asked(files=[{"name": "a.txt", "data": b64encode(b"bytes").decode()}])
+    (tmp_path / ask["id"]).write_text("in the way")
+    service = ("--url", api.running.api_url, "--token", api.person["Authorization"].split()[1])
+    done = await run_command("export", "--files", str(tmp_path), *service)
+    assert (done.exit_code, isinstance(done.exception, SystemExit)) == (1, True)
+    assert f"Cannot write {tmp_path / ask['id']}/{ask['files'][0]['id']}-a.txt: " in done.stderr
+    assert "export again" in done.stderr
 
 
 async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
