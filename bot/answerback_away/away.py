@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from answerback.core.ask import Ask, Destination
@@ -306,7 +307,11 @@ class Away(Running, AnnouncedAbsences):
             there = [each for surface, each in accounts if surface == person.surface]
             if self._has_it_anyway(ask, there):
                 continue
-            await self._give(ask, person, tuple(map(account_id, absent)), there)
+            unreachable = ask.schedule.unreachable
+            reachable = [
+                each for each in there if replace(place.destination, user=each) not in unreachable
+            ]
+            await self._give(ask, person, tuple(map(account_id, absent)), reachable)
 
     @staticmethod
     def _has_it_anyway(ask: Ask, ids: Sequence[str]) -> bool:

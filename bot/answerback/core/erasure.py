@@ -65,7 +65,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
             for copy in ask.copies
             if (copy.surface or ask.placement.destination.surface) in opaque
         ),
-        schedule=replace(ask.schedule, recipient_ids=()),
+        schedule=replace(ask.schedule, recipient_ids=(), unreachable=()),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.

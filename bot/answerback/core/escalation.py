@@ -170,10 +170,15 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
     back = replace(_put_back(ask, before), revision=ask.revision + 1, updated_at=at)
     if before.by is not None and ask.open:
         giver = (before.placement.destination.user or before.by.user_id,)
-        restarted = restart_reminders(ask, at)
-        back = replace(
-            back, schedule=replace(restarted, recipient_ids=giver, hand_over_failed=True)
+        schedule = replace(
+            restart_reminders(ask, at),
+            recipient_ids=giver,
+            hand_over_failed=True,
+            unreachable=tuple(
+                dict.fromkeys((*ask.schedule.unreachable, ask.placement.destination))
+            ),
         )
+        back = replace(back, schedule=schedule)
     return Change(back, (_return_entry(ask, at, why),))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from answerback.core.person import EpochSeconds, StrictDataclass
+from answerback.core.placement import Destination
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +24,8 @@ class Schedule(StrictDataclass):
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
     hand_over_failed: bool = False
     """True if nobody could be reached where it was handed over to: ``recipient_ids`` then has it back."""
+    unreachable: tuple[Destination, ...] = ()
+    """The direct messages that it was handed over to and that reached nobody."""
     escalated: bool = False
     awaits_inquiry: bool = False
     """True if the inquiry backend, not a surface, is to answer the open question."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from answerback.core.ask import Ask
@@ -10,6 +12,7 @@ from answerback.core.person import Person
 from answerback.service.inbox import Hides
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
+from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_away.away import Away
 from tests.unit.bot.background_support import submit
 from tests.unit.bot.conftest import Parts
@@ -81,3 +84,13 @@ class Team:
     async def record(self, ask: Ask, kind: str) -> list[Any]:
         lines = await self.service.record(ask.id)
         return [line.entry for line in lines if line.entry.kind == kind]
+
+    @asynccontextmanager
+    async def showing(self) -> AsyncIterator[MessageSync]:
+        """Show asks in the background, too."""
+        pace = SyncPace(first_pause=0.01)
+        sync = MessageSync(self.service, pace=pace, call_later=self.parts.timers.call_later)
+        try:
+            yield sync
+        finally:
+            await sync.stop()

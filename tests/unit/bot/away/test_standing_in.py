@@ -10,9 +10,10 @@ import pytest
 from answerback.core.actions import Answer, Back, Confirm
 from answerback.core.ask import Ask, Status
 from answerback.core.erasure import erase_ask
-from answerback.core.errors import StoreError
+from answerback.core.errors import DestinationGoneError, StoreError
 from answerback.core.handing_over import HandOver
 from answerback.core.labels import ENGLISH
+from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
@@ -118,6 +119,57 @@ async def test_a_direct_message_moves_to_who_stands_in(parts: Parts) -> None:
     ask = await team.step(await team.ask())
     assert ask.placement.destination.user == "bob"
     assert ask.placement.responders == ("ann", "bob")
+
+
+def refuses_messages() -> list[Exception]:
+    """The errors that showing anything to somebody raises, who accepts no direct messages."""
+    return [DestinationGoneError("cannot_dm_bot") for _ in range(20)]
+
+
+@pytest.mark.rule("AWAY-2", "AWAY-5", "AWAY-6", "MOVE-2")
+async def test_an_ask_whose_stand_in_cannot_be_reached_is_given_once_and_stays(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    team, other = Team(parts, to="chat:@ann"), Team(parts)
+    parts.chat.unreachable["bob"] = refuses_messages()
+    async with team.showing() as sync:
+        ask = await team.ask()
+        await sync.wait_until_idle()
+        await team.leave(ANN, BOB)
+        for process in (team, team, other, team):
+            await parts.clock.advance(61)
+            ask = await process.step(ask)
+            await sync.wait_until_idle()
+    assert len(await team.record(ask, "handed_over")) == 1
+    assert (ask.placement.destination.user, ask.placement.responders) == ("ann", ("ann",))
+    assert parts.chat.messages[ask.id].placement.destination.user == "ann"
+    refused = [each for each in caplog.records if getattr(each, "action", "") == "stand_in_refused"]
+    assert len(refused) == 2, "once in each process"
+    back = team.away.quiet_until(ANN, team.now)
+    assert back is not None
+    assert await remind(team.service, ask.id, 5) == back - team.now
+    await team.away.return_(ANN)
+    assert await remind(team.service, ask.id, 5) is None
+    assert parts.chat.reminded == ["ann"]
+
+
+@pytest.mark.rule("AWAY-2", "AWAY-5")
+async def test_after_somebody_who_cannot_be_reached_another_account_or_person_gets_it(
+    parts: Parts,
+) -> None:
+    people = People({"ann": ("chat:ann",), "bob": ("chat:bob", "chat:bob2"), "cy": ("chat:cy",)})
+    responders = ["ann", "bob", "bob2", "cy"]
+    team = Team(parts, people, to="chat:@ann", responders=responders)
+    parts.chat.unreachable = {"bob": refuses_messages(), "bob2": refuses_messages()}
+    async with team.showing() as sync:
+        ask = await team.ask()
+        for stand_in in (BOB, BOB, BOB, CY):
+            await team.leave(ANN, stand_in)
+            ask = await team.step(ask)
+            await sync.wait_until_idle()
+    assert ask.placement.destination.user == "cy"
+    handed = [line.body["to"] for line in await team.record(ask, "handed_over")]
+    assert handed == ["bob", "bob2", "cy"]
 
 
 @pytest.mark.rule("AWAY-3")

@@ -28,6 +28,7 @@ def erased(by: Person) -> Ask:
         copies=(ConfirmerCopy(user=by.user_id), ConfirmerCopy(user="ann@", surface="web")),
         unreachable_accounts=1,
         recipient_ids=(by.user_id,),
+        unreachable=(place,),
         last_actor=by,
         outcome=Outcome(status=Status.ANSWERED, at=2.0, ended_by=by),
         retry_request=TriedAgain(at=3.0, by=by, text="Once more."),
