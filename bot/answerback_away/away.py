@@ -15,7 +15,7 @@ from typing import Final
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import StoreError
-from answerback.core.handing_over import HandOver, is_collective
+from answerback.core.handing_over import HandOver, is_collective, is_still_moving
 from answerback.core.intents import ResolvedAction
 from answerback.core.people import People, account_id
 from answerback.core.person import Person
@@ -335,11 +335,16 @@ class Away(Running, AnnouncedAbsences):
         if attempt in self._tried:
             return
         result: Acted | Rejected = Rejected(RejectReason.INVALID, ask)
-        if accounts:
+        if accounts and not is_still_moving(ask):
             action = HandOver(to=accounts[0], stands_in=absent)
             result = await self._act(ask.id, action, Actor(self.people.as_named(giver)))
-        if isinstance(result, Acted) or result.why is not RejectReason.INVALID:
-            return  # what has to wait for something, the next step tries again
+        if isinstance(result, Acted):
+            return
+        if is_still_moving(result.ask or ask):  # no change of the ask says when it has moved
+            self._changed.add(ask.id)
+            return
+        if result.why is not RejectReason.INVALID:
+            return  # what has to wait for something else, the next sweep tries again
         if len(self._tried) >= _MAX_TRIED:
             self._tried.clear()
         self._tried.add(attempt)

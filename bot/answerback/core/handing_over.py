@@ -56,6 +56,11 @@ def is_collective(name: str) -> bool:
     return name == ANYONE or name.startswith("@")
 
 
+def is_still_moving(ask: Ask) -> bool:
+    """Return True if an ask cannot be handed over yet: it is a direct message that is being moved."""
+    return ask.placement.destination.user is not None and ask.is_moving
+
+
 def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
     """Return the ids of those whom a reminder notifies: the person it was handed over to, or all it waits for.
 

@@ -10,7 +10,13 @@ from typing import NamedTuple
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Change, Destination
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
-from answerback.core.handing_over import HandOver, apply_hand_over, hand_over_limit, is_collective
+from answerback.core.handing_over import (
+    HandOver,
+    apply_hand_over,
+    hand_over_limit,
+    is_collective,
+    is_still_moving,
+)
 from answerback.core.people import People, account_id
 from answerback.core.person import Person
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPeople, Surface
@@ -103,7 +109,7 @@ def _refusal(
     place = ask.placement.destination
     if not ids or place.user in ids or not all(_is_other(each, ask, actor, people) for each in ids):
         return refusals.NOT_A_RECIPIENT
-    return refusals.STILL_MOVING if place.user is not None and ask.is_moving else None
+    return refusals.STILL_MOVING if is_still_moving(ask) else None
 
 
 def _is_known(

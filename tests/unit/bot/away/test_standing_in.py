@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,14 @@ from answerback.core.actions import Answer, Back, Confirm
 from answerback.core.ask import Ask, Status
 from answerback.core.erasure import erase_ask
 from answerback.core.errors import DestinationGoneError, StoreError
+from answerback.core.escalation import escalate
 from answerback.core.handing_over import HandOver
 from answerback.core.labels import ENGLISH
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.core.view import view_of
+from answerback.ports.search import Account
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback.service.ask_wire import ask_json
@@ -170,6 +175,58 @@ async def test_after_somebody_who_cannot_be_reached_another_account_or_person_ge
     assert ask.placement.destination.user == "cy"
     handed = [line.body["to"] for line in await team.record(ask, "handed_over")]
     assert handed == ["bob", "bob2", "cy"]
+
+
+@pytest.mark.rule("AWAY-2", "HANDOVER-6")
+@pytest.mark.parametrize("is_escalated", [False, True], ids=["handed over", "escalated"])
+async def test_what_moves_to_somebody_who_is_away_goes_on_once_it_has_moved(
+    parts: Parts, *, is_escalated: bool
+) -> None:
+    boss = {"after": 60, "to": "chat:@bob", "responders": ["bob"]}
+    team = Team(parts, to="chat:@ann", escalate=boss)
+    await team.leave(BOB, CY)
+    async with team.showing() as sync:
+        ask = await team.ask()
+        await sync.wait_until_idle()
+        await team.step(ask)
+        parts.chat.hold = asyncio.Event()
+        if is_escalated:
+            await team.service.update(ask.id, escalate)
+        else:
+            await team.service.act(ask.id, HandOver(to="bob"), Actor(ANN))
+        moving = await team.step(ask)
+        assert (moving.is_moving, moving.placement.destination.user) == (True, "bob")
+        parts.chat.hold.set()
+        await sync.wait_until_idle()
+        assert (await team.step(ask)).placement.destination.user == "cy"
+        await sync.wait_until_idle()
+    assert parts.chat.messages[ask.id].placement.destination.user == "cy"
+
+
+@pytest.mark.rule("AWAY-2", "HANDOVER-6")
+async def test_what_begins_to_move_while_it_is_looked_at_goes_on_once_it_has_moved(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team = Team(parts, to="chat:@ann")
+    real = parts.store.search.list_for_responder
+
+    async def hand_over_meanwhile(
+        accounts: Sequence[Account], after: str | None, limit: int
+    ) -> Page[Ask]:
+        page = await real(accounts, after, limit)
+        await team.service.act(ask.id, HandOver(to="bob"), Actor(ANN))
+        return page
+
+    async with team.showing() as sync:
+        ask = await team.ask()
+        await sync.wait_until_idle()
+        parts.chat.hold = asyncio.Event()
+        await team.leave(ANN, CY)
+        monkeypatch.setattr(parts.store.search, "list_for_responder", hand_over_meanwhile)
+        assert (await team.step(ask)).placement.destination.user == "bob"
+        parts.chat.hold.set()
+        await sync.wait_until_idle()
+        assert (await team.step(ask)).placement.destination.user == "cy"
 
 
 @pytest.mark.rule("AWAY-3")
