@@ -273,9 +273,10 @@ class Away(Running, AnnouncedAbsences):
     async def _sweep(self, now: float) -> None:
         self._changed.clear()
         for said in self._said:
-            if said.absent(now) is None:
-                if said.absence is not None:  # it is over
-                    await self._save_over(said)
+            found = self._find(said.person) or Said(said.person)
+            if found.absent(now) is None:
+                if found.absence is not None:  # it is over
+                    await self._save_over(found)
                 continue
             accounts, after = self.people.accounts_of(said.person), None
             while True:
@@ -287,9 +288,7 @@ class Away(Running, AnnouncedAbsences):
 
     async def _save_over(self, said: Said) -> None:
         """Store that an absence is over, unless the person has said something else meanwhile."""
-        key = account_id(said.person)
-        if (before := self._stored.get(key)) is not None:
-            await self._save([(key, before)], said._replace(absence=None))
+        await self._save(self._rows_of(said.person, said), said._replace(absence=None))
 
     async def _hand_on(self, ask: Ask, now: float) -> None:
         """Give an ask to those who stand in for its responders, once for each."""

@@ -125,6 +125,32 @@ class AwayContract:
         await asyncio.gather(one.leave(web, until, BOB), one.leave(chat, until, BOB))
         assert len(await store.rows.read("SELECT person FROM away")) == 1
 
+    @pytest.mark.rule("AWAY-5")
+    @pytest.mark.parametrize("hours", [None, Hours(60, 120, "UTC")], ids=["always", "in hours"])
+    @pytest.mark.parametrize("seconds", [7_200, 30], ids=["longer", "shorter"])
+    async def test_what_a_person_said_before_does_not_count_again_once_the_last_is_over(
+        self, store: Store, hours: Hours | None, seconds: float
+    ) -> None:
+        clock = ManualClock()
+        chat = Person(surface="chat", user_id="ann")
+        web = Person(surface="web", user_id="ann@example.com")
+        apart = away_in(store, clock)
+        await apart.leave(web, clock.now() + seconds, BOB)
+        await apart.set_hours(web, hours)
+        await clock.advance(1)
+        last = Absence(clock.now() + 120, BOB)
+        await apart.leave(chat, last.until, BOB)
+        one = away_in(store, clock, People({"ann": ("chat:ann", "web:ann@example.com")}))
+        await clock.advance(60)
+        await one.step()
+        assert (await one.said_by(web)).absence == last
+        await clock.advance(61)
+        await one.step()
+        said = await one.said_by(web)
+        assert (said.absence, said.hours) == (None, hours)
+        rows = await store.rows.read("SELECT person FROM away")
+        assert len(rows) == (hours is not None)
+
     @pytest.mark.rule("SNOOZE-1", "SNOOZE-5")
     async def test_what_people_snooze_is_kept_replaced_and_forgotten(self, store: Store) -> None:
         clock, ask = ManualClock(), new_ask(1)
