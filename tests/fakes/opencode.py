@@ -32,6 +32,7 @@ class Opencode:
         self.inputs: Any = {}
         """The arguments of every unfinished tool call."""
         self.busy: set[str] = set()
+        self.deleted: set[str] = set()
         self.folder: str | None = "/srv/shop"
         """The folder of every session."""
         self.failing_folders = 0
@@ -79,6 +80,11 @@ class Opencode:
             self.running.setdefault(request["sessionID"], []).append(request["tool"]["callID"])
         self.pending = {"question": {}, "permission": {}}
 
+    def delete(self, session: str) -> None:
+        """Delete a session, as a person does in opencode's own window."""
+        self.running.pop(session, None)
+        self.deleted.add(session)
+
     def hang_up(self) -> None:
         """Cut all event streams."""
         for stream in self._streams:
@@ -124,7 +130,9 @@ class Opencode:
         if self.failing_folders:
             self.failing_folders -= 1
             return web.Response(status=503 if self.failing_folders else 404, text="no JSON")
-        return web.json_response({"id": request.match_info["id"], "directory": self.folder})
+        if (session := request.match_info["id"]) in self.deleted:
+            return _not_found(session)
+        return web.json_response({"id": session, "directory": self.folder})
 
     async def _event(self, request: web.Request) -> web.StreamResponse:
         self._check(request)
@@ -177,7 +185,9 @@ class Opencode:
         return web.json_response({session: {"type": "busy"} for session in self.busy})
 
     async def _messages(self, request: web.Request) -> web.Response:
-        calls = self.running.get(request.match_info["id"], [])
+        if (session := request.match_info["id"]) in self.deleted:
+            return _not_found(session)
+        calls = self.running.get(session, [])
         running = [
             {"type": "tool", "callID": call, "state": {"status": "running", "input": self.inputs}}
             for call in calls
@@ -190,12 +200,17 @@ class Opencode:
         if self.failing_prompts:
             self.failing_prompts -= 1
             raise web.HTTPServiceUnavailable
-        if request.match_info["id"] not in self.running:
-            self.refused.append(request.match_info["id"])
-            return web.json_response({"name": "NotFoundError"}, status=404)
+        if (session := request.match_info["id"]) in self.deleted:
+            self.refused.append(session)
+            return _not_found(session)
         self.received.put_nowait((request.path_qs, body))
         return web.Response(status=204)
 
     async def _abort(self, request: web.Request) -> web.Response:
         self.received.put_nowait((request.path_qs, None))
         return web.json_response(True)
+
+
+def _not_found(session: str) -> web.Response:
+    data = {"message": f"Session not found: {session}"}
+    return web.json_response({"name": "NotFoundError", "data": data}, status=404)

@@ -85,29 +85,43 @@ class OpencodeServer(EventServer):
 
     async def arguments(self, session: str, call_id: str) -> JsonValue:
         """The arguments of a running tool call, normally an object; None if they are not known."""
-        at = f"/session/{quote(session, safe='')}/message"
-        for message in await self._rows(at):
+        for message in await self._messages(session):
             for part in objects(message.get("parts")):
                 if part.get("callID") == call_id:
                     return as_object(part.get("state")).get("input") or None
         return None
 
     async def was_interrupted(self, session: str, call_id: str) -> bool:
-        """Return True if a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
-        at = f"/session/{quote(session, safe='')}/message"
+        """Return True if a tool call waits for an answer that it cannot get, as its server was restarted meanwhile.
+
+        Also if the messages of the session cannot be read: they may be too long.
+        """
         if session in as_object(await self._read("/session/status")):
             return False  # the session is busy, so the call is still running
+        try:
+            messages = await self._messages(session)
+        except ForeignServerError:
+            return True
         return any(
             part.get("callID") == call_id and _is_running(part)
-            for message in await self._rows(at)
+            for message in messages
             for part in objects(message.get("parts"))
         )
 
+    async def _messages(self, session: str) -> list[Json]:
+        """The messages of a session; none if it was deleted."""
+        found = await self._read(f"/session/{quote(session, safe='')}/message")
+        if as_object(found).get("name") == "NotFoundError":
+            return []
+        return self._as_rows(found)
+
     async def _rows(self, path: str) -> list[Json]:
-        rows = await self._read(path)
-        if not isinstance(rows, list):
+        return self._as_rows(await self._read(path))
+
+    def _as_rows(self, found: JsonValue) -> list[Json]:
+        if not isinstance(found, list):
             raise ForeignServerError(f"The server at {self.url} is not an opencode server.")
-        return objects(rows)
+        return objects(found)
 
     async def _read(self, path: str) -> JsonValue:
         async with self._response("GET", path, timeout=_TIMEOUT) as response:

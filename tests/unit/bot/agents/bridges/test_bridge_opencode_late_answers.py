@@ -13,6 +13,7 @@ from answerback.core.ask import Ask, Status
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback_client import Answers, AsyncClient, UnreachableError
 from answerback_client import Ask as Answered
+from answerback_hosts.opencode import server as opencode_server
 from tests.fakes.opencode import Opencode
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
@@ -258,12 +259,70 @@ async def test_answers_for_a_deleted_session_count_as_undelivered(
         ask = await asked(service, opencode)
         await restarted(opencode)
         await service.wait_for_waiters(ask, 0)
-        opencode.running.clear()
+        opencode.delete(SESSION)
         await service.act(ask, **YES)
         async with asyncio.timeout(WAIT):
             while not opencode.refused:  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.005)
     await wait_until_undelivered(service, ask.id)
+
+
+async def answered_elsewhere(service: Served, opencode: Opencode, number: int) -> None:
+    """Another session asks its question of this number, and gets the answer."""
+    properties = {**QUESTION["properties"], "id": "que_other", "sessionID": "ses_other"}
+    await opencode.ask({**QUESTION, "properties": properties})
+    await service.act(await service.newest(number), **YES)
+    path, _ = await next_answer(opencode)
+    assert path == "/question/que_other/reply"
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize("bridge_lives", [True, False])
+async def test_the_question_of_a_deleted_session_is_withdrawn_and_others_are_asked(
+    service: Served, opencode: Opencode, bridge_lives: bool
+) -> None:
+    async with bridging(service, opencode):
+        ask = await asked(service, opencode)
+        await opencode.stop()
+        opencode.forget()
+        opencode.delete(SESSION)
+        if bridge_lives:
+            await opencode.start()
+            await ended(service, ask, Status.WITHDRAWN)
+            await answered_elsewhere(service, opencode, 2)
+    if not bridge_lives:
+        await opencode.start()
+        async with bridging(service, opencode):
+            await ended(service, ask, Status.WITHDRAWN)
+            await answered_elsewhere(service, opencode, 2)
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_an_answer_that_a_deleted_session_does_not_take_concerns_itself_alone(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        ask = await asked(service, opencode)
+        opencode.forget()
+        opencode.delete(SESSION)
+        await service.act(ask, **YES)
+        await answered_elsewhere(service, opencode, 2)
+        await wait_until_undelivered(service)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_the_question_of_a_session_that_cannot_be_read_stays_open(
+    service: Served, opencode: Opencode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bridging(service, opencode):
+        ask = await asked(service, opencode)
+    opencode.forget()
+    opencode.inputs = {"plan": "x" * 100_000}
+    monkeypatch.setattr(opencode_server, "MAX_LINE", 100_000)
+    async with bridging(service, opencode):
+        await answered_elsewhere(service, opencode, 2)
+        await service.act(ask, **YES)
+        assert ask.id in await prompted(opencode)
 
 
 @pytest.mark.rule("ASK-8", "CONNECT-4")
