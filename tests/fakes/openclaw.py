@@ -35,6 +35,8 @@ class Openclaw:
         """Errors for the next introductions."""
         self.failures: list[Json] = []
         """Errors for the next answers."""
+        self.failing_statuses: list[int] = []
+        """The statuses with which a proxy answers the next connections in the gateway's place."""
         self.first_frame: str | None = None
         """The frame to send in place of the challenge."""
         self.started_at = time.time()
@@ -83,7 +85,9 @@ class Openclaw:
         for socket in self._sockets:
             await socket.send_str(frame if isinstance(frame, str) else json.dumps(frame))
 
-    async def _connect(self, request: web.Request) -> web.WebSocketResponse:
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
+        if self.failing_statuses:
+            return web.Response(status=self.failing_statuses.pop(0))
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         challenge = {"nonce": "n1", "ts": 1_700_000_000_000}

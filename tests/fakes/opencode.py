@@ -41,6 +41,7 @@ class Opencode:
         """Set once a client has listed the sessions."""
         self.failing = 0
         """The number of calls that are still to fail."""
+        self.failure: type[web.HTTPException] = web.HTTPServiceUnavailable
         self.failing_prompts = 0
         """The number of prompts that are still to fail."""
         self.connections = 0
@@ -120,7 +121,7 @@ class Opencode:
     def _check(self, request: web.Request) -> None:
         if self.failing:
             self.failing -= 1
-            raise web.HTTPServiceUnavailable
+            raise self.failure
         expected = self._password and encode_basic_auth("opencode", self._password)
         if expected and request.headers.get("Authorization") != expected:
             raise web.HTTPUnauthorized

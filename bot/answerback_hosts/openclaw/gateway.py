@@ -26,7 +26,7 @@ from answerback_agents.bridges.event_server import (
 )
 from answerback_agents.pipe.json_rpc import as_object, objects
 from answerback_base.addresses import is_loopback
-from answerback_base.connection_errors import reason_of
+from answerback_base.connection_errors import is_temporary, reason_of
 from answerback_base.strict_json import load_with_numbers
 from answerback_base.version import VERSION
 from answerback_hosts.openclaw.device import CLIENT, MODE, SCOPES, Device
@@ -76,6 +76,8 @@ class OpenclawGateway(EventServer):
                     reader.cancel()
                     self._fail_waiting()
         except aiohttp.WSServerHandshakeError as error:
+            if is_temporary(error.status):
+                raise ServerUnavailableError(f"{self.url} answered HTTP {error.status}.") from error
             raise ForeignServerError(
                 f"The server at {self.url} is not an OpenClaw gateway (HTTP {error.status})."
             ) from error

@@ -23,7 +23,7 @@ from answerback_agents.bridges.event_server import (
 )
 from answerback_agents.pipe.json_rpc import as_object, objects, parse_message
 from answerback_agents.pipe.lines import MAX_LINE
-from answerback_base.connection_errors import reason_of
+from answerback_base.connection_errors import is_temporary, reason_of
 from answerback_base.strict_json import load_with_numbers
 
 _USER: Final = "opencode"
@@ -157,7 +157,7 @@ class OpencodeServer(EventServer):
                         f"The server at {self.url} requires a password. Put it into the environment variable "
                         "OPENCODE_SERVER_PASSWORD, or name another variable with --password-env."
                     )
-                if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                if is_temporary(response.status):
                     raise ServerUnavailableError(f"{self.url} answered HTTP {response.status}.")
                 yield response
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:

@@ -26,3 +26,10 @@ def test_connection_failures_are_explained(
     reason_of: Callable[[BaseException], str], error: Exception, text: str
 ) -> None:
     assert reason_of(error) == text
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [(200, False), (404, False), (429, True), (499, False), (500, True)]
+)
+def test_overload_and_the_servers_own_failures_are_temporary(status: int, expected: bool) -> None:
+    assert connection_errors.is_temporary(status) is expected

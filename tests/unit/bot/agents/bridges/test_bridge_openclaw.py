@@ -327,6 +327,16 @@ async def test_a_gateway_that_is_not_ready_is_waited_for(
         await reported(lines, "Connected to ws://127.0.0.1")
 
 
+@pytest.mark.parametrize("status", [429, 502, 503])
+async def test_a_gateway_behind_a_proxy_is_waited_for_while_it_restarts(
+    service: Served, openclaw: Openclaw, device: Device, status: int
+) -> None:
+    openclaw.failing_statuses = [status]
+    async with bridging(service, openclaw, device) as lines:
+        await reported(lines, f"answered HTTP {status}. Retrying")
+        await reported(lines, "Connected to ws://127.0.0.1")
+
+
 @pytest.mark.parametrize(
     ("address", "text"),
     [

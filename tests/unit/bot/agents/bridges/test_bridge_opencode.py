@@ -290,7 +290,11 @@ async def test_a_restarted_bridge_keeps_waiting_for_open_asks(
 
 
 @pytest.mark.rule("CONNECT-4")
-async def test_a_lost_connection_loses_nothing(service: Served, opencode: Opencode) -> None:
+@pytest.mark.parametrize("failure", [web.HTTPServiceUnavailable, web.HTTPTooManyRequests])
+async def test_a_lost_connection_loses_nothing(
+    service: Served, opencode: Opencode, failure: type[web.HTTPException]
+) -> None:
+    opencode.failure = failure
     async with bridging(service, opencode) as lines:
         await opencode.ask(QUESTION)
         ask = await service.newest()
