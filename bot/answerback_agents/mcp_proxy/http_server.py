@@ -12,6 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,12 +20,13 @@ from urllib.parse import urlsplit
 from answerback_agents.mcp_proxy import messages
 from answerback_agents.mcp_proxy.messages import MAX_LINE, RefusedLineError
 from answerback_agents.pipe.json_rpc import Json, as_object, encode_message, id_key, params
+from answerback_base.connection_errors import is_temporary
 
 _CONNECT_TIMEOUT: Final = 30.0
 _CLOSE_TIMEOUT: Final = 2.0
 _SERVER_ERROR: Final = -32000
 _MAX_RECONNECTS: Final = 5
-"""Attempts in a row to continue reading a stream that broke off."""
+"""Attempts in a row to continue reading a stream that broke off, or to send a message again."""
 _RECONNECT_PAUSE: Final = 1.0
 _MAX_PAUSE: Final = 60.0
 _FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
@@ -36,12 +38,25 @@ class ServerError(Exception):
     """The server did not answer a request as the protocol says."""
 
 
+class UnavailableError(ServerError):
+    """The server, or a proxy in its place, cannot answer now."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        super().__init__(_status_line(response))
+        self.retry_after = _retry_after(response)
+
+
+_TEMPORARY: Final = (OSError, http.client.HTTPException, UnavailableError)
+"""The errors after which the same message may be accepted."""
+
+
 @dataclass
 class _Stream:
     """The state of a stream of events."""
 
+    pause: float
+    """Seconds before the stream is read again."""
     last_id: str | None = None
-    pause: float = _RECONNECT_PAUSE
 
 
 @dataclass(eq=False)
@@ -79,18 +94,13 @@ class HttpServer:
         if message.get("method") == messages.CANCELLED and is_newer:
             self._abort(id_key(params(message).get("requestId")))
             return
+        post = partial(self._post, line, message)
         try:
-            headers = self._message_headers(message)
-            with self._open("POST", line, headers, timeout=_CONNECT_TIMEOUT) as response:
-                response.read(MAX_LINE)
-            is_refused = response.status >= HTTPStatus.BAD_REQUEST
-            trouble = f"it answered {response.status} {response.reason}" if is_refused else None
-        except _FAILURES as error:
-            trouble = str(error)
-        if trouble is not None:
-            self.warn(f"The server at {self.url} did not accept a message: {trouble}.")
-        elif message.get("method") == "notifications/initialized" and self._session:
-            threading.Thread(target=self._listen, daemon=True).start()
+            post()
+        except _TEMPORARY as error:  # other messages do not wait for this one
+            threading.Thread(target=self._post_again, args=[post, error], daemon=True).start()
+        except (*_FAILURES, ServerError) as error:
+            self._warn_of_refusal(error)
 
     def end(self) -> None:
         self._ended.set()
@@ -101,12 +111,54 @@ class HttpServer:
             ):
                 pass
 
+    # --- notifications and responses -----------------------------------------------------------
+
+    def _post(self, line: bytes, message: Json) -> None:
+        headers = self._message_headers(message)
+        with self._open("POST", line, headers, timeout=_CONNECT_TIMEOUT) as response:
+            response.read(MAX_LINE)
+        if is_temporary(response.status):
+            raise UnavailableError(response)
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise ServerError(_status_line(response))
+        if message.get("method") == "notifications/initialized" and self._session:
+            threading.Thread(target=self._listen, daemon=True).start()
+
+    def _post_again(self, post: Callable[[], None], error: Exception) -> None:
+        try:
+            self._repeat(post, error)
+        except (*_FAILURES, ServerError) as latest:
+            self._warn_of_refusal(latest)
+
+    def _warn_of_refusal(self, error: Exception) -> None:
+        self.warn(f"The server at {self.url} did not accept a message: {error}.")
+
+    def _repeat(self, attempt: Callable[[], None], error: Exception) -> None:
+        """Repeat an attempt that failed with a temporary error; raises the latest error if it keeps failing."""
+        for failures in range(_MAX_RECONNECTS):
+            least = error.retry_after if isinstance(error, UnavailableError) else 0.0
+            if self._ended.wait(_pause(_RECONNECT_PAUSE, failures, least)):
+                break
+            try:
+                attempt()
+            except _TEMPORARY as latest:
+                error = latest
+            else:
+                return
+        raise error
+
     # --- requests ------------------------------------------------------------------------------
 
     def _request(self, line: bytes, message: Json) -> None:
         key = id_key(message["id"])
+        exchange = partial(self._exchange, line, message, key)
         try:
-            self._exchange(line, message, key)
+            try:
+                exchange()
+            except _TEMPORARY as error:
+                if not _is_repeatable(message):
+                    raise
+                self._repeat(exchange, error)
         except (*_FAILURES, ServerError, RefusedLineError) as error:
             if key in self._requests:  # else the client has cancelled it
                 why = str(error) or type(error).__name__
@@ -118,6 +170,8 @@ class HttpServer:
     def _exchange(self, line: bytes, message: Json, key: str) -> None:
         with self._open("POST", line, self._message_headers(message), key=key) as response:
             kind = response.headers.get_content_type()
+            if is_temporary(response.status) and _is_repeatable(message):
+                raise UnavailableError(response)
             if response.status >= HTTPStatus.BAD_REQUEST:
                 self._deliver_error(response, message)
             elif kind == "application/json":
@@ -133,7 +187,7 @@ class HttpServer:
         except RefusedLineError:
             found = {}
         if not isinstance(found.get("error"), dict):
-            raise ServerError(f"HTTP {response.status} {response.reason}")
+            raise ServerError(_status_line(response))
         self.receive(encode_message({"id": message["id"], "error": found["error"]}))
 
     def _deliver_response(
@@ -153,7 +207,7 @@ class HttpServer:
 
     def _read_until_answered(self, response: http.client.HTTPResponse, message: Json) -> None:
         """Read the events of a response, also those after it broke off, until the request is answered."""
-        stream = _Stream()
+        stream = _Stream(_RECONNECT_PAUSE)
         with contextlib.suppress(*_FAILURES):  # resumed where it broke off
             for data in _events(response, stream):
                 if self._deliver_response(data, message, response):
@@ -168,29 +222,37 @@ class HttpServer:
     def _listen(self) -> None:
         """Read what the server sends of its own accord, as long as it offers that."""
         try:
-            for data in self._resumed(_Stream(last_id=""), self._session):
+            for data in self._resumed(_Stream(_RECONNECT_PAUSE, last_id=""), self._session):
                 self.receive(_one_line(data) + b"\n")
-        except RefusedLineError as error:
+        except (RefusedLineError, ServerError) as error:
             self.warn(f"The server at {self.url} no longer responds: {error}.")
 
     def _resumed(self, stream: _Stream, headers: Mapping[str, str]) -> Iterator[bytes]:
-        """Yield the events of a stream from where it broke off."""
-        failures = 0
-        while (
-            stream.last_id is not None and failures < _MAX_RECONNECTS and not self._ended.is_set()
-        ):
+        """Yield the events of a stream from where it broke off, unless the server does not offer that.
+
+        Raises:
+            ServerError: no attempt had any event.
+        """
+        failures, pause = 0, 0.0
+        while stream.last_id is not None and not self._ended.wait(pause):
             last = {"Last-Event-ID": stream.last_id} if stream.last_id else {}
             failures += 1
+            least = 0.0
             with (
                 contextlib.suppress(*_FAILURES),
                 self._open("GET", None, {**headers, **last}) as response,
             ):
-                if response.headers.get_content_type() != "text/event-stream":
+                if is_temporary(response.status):
+                    least = _retry_after(response)
+                elif response.headers.get_content_type() != "text/event-stream":
                     return
-                for data in _events(response, stream):
-                    failures = 0
-                    yield data
-            self._ended.wait(stream.pause)
+                else:
+                    for data in _events(response, stream):
+                        failures = 0
+                        yield data
+            if failures == _MAX_RECONNECTS:
+                raise ServerError("the stream ended early")
+            pause = _pause(stream.pause, failures, least)
 
     # --- connections ---------------------------------------------------------------------------
 
@@ -253,6 +315,26 @@ class HttpServer:
                 repeated = inbound.x_mcp_header_map(schema)
                 headers |= inbound.mcp_param_headers(repeated, as_object(fields.get("arguments")))
         return headers
+
+
+def _is_repeatable(request: Json) -> bool:
+    """Return True if a request may arrive twice: one with a person's answer may, but not a call."""
+    return request.get("method") == messages.TASK_UPDATE
+
+
+def _status_line(response: http.client.HTTPResponse) -> str:
+    return f"HTTP {response.status} {response.reason}"
+
+
+def _retry_after(response: http.client.HTTPResponse) -> float:
+    """The seconds that a response says to wait at least."""
+    value = response.headers.get("Retry-After", "")
+    return min(float(value), _MAX_PAUSE) if value.isdecimal() else 0.0
+
+
+def _pause(first: float, failures: int, least: float) -> float:
+    """The seconds until the next attempt: more after each failure."""
+    return max(min(first * 2.0**failures, _MAX_PAUSE), least)
 
 
 def _read_body(response: http.client.HTTPResponse) -> bytes:

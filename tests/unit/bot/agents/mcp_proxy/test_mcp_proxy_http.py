@@ -6,6 +6,7 @@ import contextlib
 import json
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ JSON = "application/json"
 MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 PING = request("ping", 5)
 PONG = response(5)
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 class Reply(NamedTuple):
@@ -34,6 +36,8 @@ class Reply(NamedTuple):
     headers: dict[str, str] = {}  # noqa: RUF012 - never changed
     hangs: bool = False
     """True if the connection stays open until the client has gone."""
+    drops: bool = False
+    """True if the connection is closed without an answer."""
 
 
 class Got(NamedTuple):
@@ -63,6 +67,9 @@ class Server:
                 )
                 reply = made.replies.get(timeout=WAIT)
                 made.replies.task_done()
+                if reply.drops:
+                    self.close_connection = True
+                    return
                 self.send_response(reply.status)
                 for name, value in {"Content-Type": reply.kind, **reply.headers}.items():
                     self.send_header(name, value)
@@ -144,7 +151,7 @@ def test_the_session_of_the_older_generation(server: Server) -> None:
     )
     server.answer(b"", status=202)
     server.answer(events(encode(request("roots/list")), id="e1", retry="10"), kind=SSE)
-    server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    server.send(INITIALIZED)
     assert server.next() == request("roots/list")
     assert server.got.get(timeout=WAIT).headers["mcp-session-id"] == "s1"
     listening = server.got.get(timeout=WAIT)
@@ -174,7 +181,7 @@ def test_a_server_without_sessions_that_sends_too_much(server: Server) -> None:
     assert server.next() == opened
     server.answer(b"", status=202)
     server.answer(b"data: " + b"x" * (4 * 2**20), kind=SSE)
-    server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    server.send(INITIALIZED)
     assert "no longer responds" in server.warned.get(timeout=WAIT)
 
 
@@ -240,11 +247,98 @@ def test_a_stream_that_breaks_off_is_resumed(server: Server) -> None:
 
 
 @pytest.mark.rule("GATEWAY-9")
+def test_a_stream_is_resumed_by_the_attempt_that_a_proxy_does_not_refuse(server: Server) -> None:
+    server.answer(events(id="e1", retry="1") + b"\n", kind=SSE)
+    for status in (503, 429):
+        server.answer(b"busy", kind="text/plain", status=status)
+    server.answer(events(encode(PONG)), kind=SSE)
+    server.send(PING)
+    assert server.next() == PONG
+
+
+@pytest.mark.rule("GATEWAY-9")
+def test_the_proxy_listens_again_after_a_restart_and_says_when_it_gives_up(server: Server) -> None:
+    server.open_session()
+    server.answer(b"", status=202)
+    server.answer(b"", kind="text/plain", status=502)
+    server.answer(events(encode(request("roots/list")), retry="1"), kind=SSE)
+    server.send(INITIALIZED)
+    assert server.next() == request("roots/list")
+    for _ in range(5):
+        server.answer(b"", kind="text/plain", status=502)
+    assert server.warned.get(timeout=WAIT).endswith("no longer responds: the stream ended early.")
+
+
+@pytest.mark.rule("GATEWAY-9")
+@pytest.mark.parametrize("message", [PONG, INITIALIZED], ids=["response", "notification"])
+@pytest.mark.parametrize(
+    "trouble", [Reply(status=429), Reply(status=503), Reply(drops=True)], ids=str
+)
+def test_what_a_server_does_not_take_is_sent_again(
+    server: Server, message: Json, trouble: Reply
+) -> None:
+    server.replies.put(trouble)
+    server.replies.put(trouble)
+    server.answer(b"", status=202)
+    server.send(message)
+    for _ in range(3):
+        assert server.got.get(timeout=WAIT).body == encode(message).rstrip()
+    server.replies.join()
+    assert server.warned.empty()
+
+
+@pytest.mark.rule("GATEWAY-9")
+def test_other_messages_pass_while_an_answer_is_to_be_sent_again(server: Server) -> None:
+    server.answer(b"", status=503, headers={"Retry-After": "3600"})
+    server.send(PONG)
+    assert server.got.get(timeout=WAIT).body == encode(PONG).rstrip()
+    server.answer(PONG)
+    server.send(PING)
+    assert server.next() == PONG
+    assert server.got.get(timeout=WAIT).body == encode(PING).rstrip()
+
+
+@pytest.mark.rule("GATEWAY-9")
+def test_an_answer_is_sent_again_when_the_server_says(server: Server) -> None:
+    server.answer(b"", status=429, headers={"Retry-After": "1"})
+    server.answer(b"", status=202)
+    began = time.monotonic()
+    server.send(PONG)
+    for _ in range(2):
+        server.got.get(timeout=WAIT)
+    assert time.monotonic() - began >= 1
+
+
+@pytest.mark.rule("GATEWAY-9")
+def test_an_answer_that_a_server_never_takes_is_reported(server: Server) -> None:
+    for _ in range(6):
+        server.answer(b"", status=503)
+    server.send(PONG)
+    warning = server.warned.get(timeout=WAIT)
+    assert warning.endswith("did not accept a message: HTTP 503 Service Unavailable.")
+    assert server.replies.empty()
+
+
+@pytest.mark.rule("GATEWAY-9")
+def test_an_answer_to_a_task_is_sent_again_and_a_call_is_not(server: Server) -> None:
+    update = request("tasks/update", 5, taskId="t1", inputResponses={}, **MODERN)
+    error = encode({"id": None, "error": {"code": -1, "message": "busy"}})
+    server.answer(error, status=503)
+    server.answer(PONG)
+    server.send(update)
+    assert server.next() == PONG
+    server.answer(error, status=503)
+    server.send(request("tools/call", 6, name="x", **MODERN))
+    assert server.error() == "busy"
+
+
+@pytest.mark.rule("GATEWAY-9")
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
         (Reply(b"", "text/plain", 202), "HTTP 202 without an answer"),
         (Reply(b"gone", status=404), "HTTP 404"),
+        (Reply(b"busy", status=503), "HTTP 503"),
         (Reply(b'{"id":1}', status=400), "HTTP 400"),
         (
             Reply(
@@ -287,7 +381,7 @@ def test_a_notification_that_the_server_refuses_is_reported(server: Server) -> N
     server.answer(b"", status=405)
     server.send({"method": "notifications/roots/list_changed"})
     warning = server.warned.get(timeout=WAIT)
-    assert warning.endswith("did not accept a message: it answered 405 Method Not Allowed.")
+    assert warning.endswith("did not accept a message: HTTP 405 Method Not Allowed.")
 
 
 @pytest.mark.rule("GATEWAY-9")
