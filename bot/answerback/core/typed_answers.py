@@ -165,8 +165,8 @@ class _OptionNames:
         return _together(exact or self.find_labels(items), self._numbered(items))
 
     def find_labels(self, items: tuple[str, ...]) -> list[int]:
-        """Return the indexes of the options whose label consists of these list items."""
-        if len(items) > self.lengths[-1]:
+        """Return the indexes of the options whose label consists of these list items; without items, none."""
+        if not 0 < len(items) <= self.lengths[-1]:
             return []
         named = self._by_label.get(_fold_items(items), [])
         return [i for i in named if items in self._items[i]] or named

@@ -200,8 +200,12 @@ def plain_words(prompt: Json) -> Mapping[str, str]:
 
 
 def match_key(line: str, keys: Keys, synonyms: Mapping[str, str] | None = None) -> str:
-    """Match a line to a choice's full words, a key or a plain word; return the key, or what is wrong with the line."""
-    named = [key for key, choice in keys.items() if fold(choice.text) == fold(line)]
+    """Match a line to a choice's full words, a key or a plain word; return the key, or what is wrong with the line.
+
+    A blank line names no choice, not even one whose text draws nothing.
+    """
+    folded = fold(line)
+    named = [key for key, choice in keys.items() if folded and fold(choice.text) == folded]
     named = [key for key in named if keys[key].text == line] or named
     number = str(parse_position(line))
     if number in keys and set(named) - {number}:

@@ -142,6 +142,8 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
         (single("select", "Ab", "aB"), "ab", "can mean more than one thing"),
         (single("multi_select", "1, 2", "b", "c"), "1, 2, 3", "can mean more than one thing"),
         (single("multi_select", "Red", "Blue"), ", ;", "Not everything you wrote"),
+        (single("select", "Red", "\u200e"), ",", "none of the options"),
+        (single("select", "Red", ","), ";", "none of the options"),
         (
             single("multi_select", "Red", "dark", "Red, dark"),
             "red, dark",

@@ -113,6 +113,37 @@ async def test_where_a_label_and_a_number_disagree_nothing_is_taken(
     assert "2 is ambiguous: it is a choice, and the number of another" in terminal.screen.text
 
 
+INVISIBLE_OPTIONS: list[JsonValue] = [
+    {"optionId": "no", "name": "Reject", "kind": "reject_once"},
+    {"optionId": "yes", "name": "\u200e", "kind": "allow_once"},
+]
+
+
+@pytest.mark.rule("FORM-11", "TERMINAL-7")
+@pytest.mark.parametrize("line", ["", " ", "\u200b", "\u200e"])
+async def test_a_blank_line_names_no_option_that_draws_nothing(
+    terminal: Terminal, line: str
+) -> None:
+    call: JsonValue = {"toolCallId": "c1", "title": "make", "rawInput": {"command": "make"}}
+    request: dict[str, JsonValue] = {
+        "sessionId": "s",
+        "toolCall": call,
+        "options": INVISIBLE_OPTIONS,
+    }
+    ask = await terminal.client.submit("session/request_permission", request, dialect="approval")
+    done = await terminal.walked(ask, f"{line}\rReject\r")
+    assert done.answers == {"decision": "no"}
+    assert "Enter one of 1, 2," in terminal.screen.text
+
+
+@pytest.mark.rule("FORM-11")
+@pytest.mark.parametrize("line", ["\u200b", "1, \u200b"])
+async def test_a_blank_item_of_a_list_ticks_nothing(terminal: Terminal, line: str) -> None:
+    ask = await terminal.asked(question("multi_select", options=["one", "\u200e"]))
+    await terminal.walked(ask, f"{line}\rq\r")
+    assert "[x] 2" not in terminal.screen.text
+
+
 UP, DOWN = "\x1b[A", "\x1b[B"
 
 
