@@ -46,13 +46,21 @@ def _pointer(prompt: Json, keys: Keys, default: str | None) -> ChoicePointer | N
     return ChoicePointer([(key, choice.text) for key, choice in keys.items()], default)
 
 
+def _moves_on(action: Action | None, moves: Moves) -> bool:
+    """Return True if an action leads to another question, and was not chosen as an answer."""
+    # An arrow's action is told by its identity: Enter on unchanged ticks gives an equal one.
+    return action is not None and (
+        action["action"] in {"back", "next"} or any(action is each for each in moves.values())
+    )
+
+
 class TerminalPrompter:
     def __init__(self, labels: Labels, lines: LineInput | None = None) -> None:
         self.labels = labels
         self._lines = lines or TerminalInput()
         self._has_started = False
-        self.unsent_selection: Action | None = None
-        """The boxes ticked when the person asked back instead of answering: the same prompt starts with them."""
+        self.unsent: Action = {}
+        """The boxes that were ticked when the person left the list: the same prompt starts with them again."""
         self._note: tuple[JsonValue, JsonValue, str] | None = None
         """The note that was written, with the ids of its ask and its question."""
         self._ask: Json = {}
@@ -84,16 +92,29 @@ class TerminalPrompter:
         prompt = ask["prompt"]
         if not isinstance(prompt, dict):
             raise TypeError("only an open ask prompts")
-        self.unsent_selection = None
+        self.unsent = {}
         await self._lines.discard_typed()
         self._print_heading(ask, prompt)
-        action = await self._read_prompt(ask, prompt, refused or {})
+        moves = answer_keys.moves(ask, prompt)
+        action = await self._read_prompt(ask, prompt, refused or {}, moves)
+        while _moves_on(action, moves) and self._has_unsent(prompt):
+            self.print_error(self.labels.answer_later_unsent)
+            action = await self._read_prompt(ask, prompt, self.unsent, moves)
         has_note = bool(action) and action is not None and action["action"] == ANSWER
         note = self._written_note(prompt) if has_note else None
         return action if note is None or action is None else {**action, "note": note}
 
-    async def _read_prompt(self, ask: Json, prompt: Json, refused: Json) -> Action | None:
-        moves = answer_keys.moves(ask, prompt)
+    def _has_unsent(self, prompt: Json) -> bool:
+        """Return True if ticks, own text or a note differ from the earlier answer, or from the default."""
+        note, earlier = self._written_note(prompt), str(prompt.get("prefill_note") or "")
+        return (note is not None and note != earlier) or (
+            "value" in self.unsent
+            and self.unsent != self._as_refused_action(prompt, self._selection(prompt, {}))
+        )
+
+    async def _read_prompt(
+        self, ask: Json, prompt: Json, refused: Json, moves: Moves
+    ) -> Action | None:
         match _answer_type(prompt):
             case AnswerType.MULTI_SELECT:
                 return await self._multi_select(prompt, refused, moves)
@@ -332,8 +353,7 @@ class TerminalPrompter:
             else:
                 done = await self._apply_line(prompt, selection, entered.strip(), controls)
             if done is not _AGAIN:
-                asks = done is not None and done["action"] == "ask_back"
-                self.unsent_selection = self._as_refused_action(prompt, selection) if asks else None
+                self.unsent = self._as_refused_action(prompt, selection)
                 return done
 
     async def _apply_line(

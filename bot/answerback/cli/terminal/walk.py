@@ -95,6 +95,8 @@ def _summarise(ask: Ask) -> str:
 
 _ANSWERS: Final = frozenset({"answer", "other"})
 """Actions whose value a prompt can be prefilled with."""
+_STAYING: Final = frozenset({"ask_back", "hand_over"})
+"""Actions that leave the question as it is, and what was entered with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class Walk:
     async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
         """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""
         prompter = self.prompter
-        entered = action if action["action"] in _ANSWERS else prompter.unsent_selection
+        entered = action if action["action"] in _ANSWERS else prompter.unsent
         try:
             acted = await self.client.act(ask.id, action, revision=ask.revision, actor=self.actor)
         except StaleError as error:
@@ -170,7 +172,7 @@ class Walk:
             # Another person may confirm; this one may still object.
             prompter.print_error(str(error))
             return ask, entered
-        return acted, entered if action["action"] == "ask_back" else None
+        return acted, entered if action["action"] in _STAYING else None
 
     async def _offer_retry(self, ask: Ask) -> None:
         """Offer to tell the agent to try again what nobody allowed in time."""

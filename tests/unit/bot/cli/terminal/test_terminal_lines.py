@@ -293,7 +293,7 @@ async def test_controls_and_arrows_work_below_the_checkboxes(terminal: Terminal)
         for n in ("one", "two")
     ]
     ask = await terminal.asked(*questions)
-    done = await terminal.walked(ask, "1\r\r2\rback\r2\r\r1\r\r")
+    done = await terminal.walked(ask, "1\r\r2\r2\rback\r2\r\r1\r\r")
     assert done.tool_result is not None
     assert done.tool_result.structured == {"answers": [["A", "B"], ["A"]]}
     stopped = await terminal.walked(await terminal.asked(*questions), "end turn\ry\r")
