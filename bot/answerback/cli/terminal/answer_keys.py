@@ -38,6 +38,8 @@ EDIT_CALL: Final = "edit_call"
 """A choice that looks like an action, but opens an editor first."""
 GRANT: Final = "grant"
 """A choice that looks like an action, but asks first which grant to make."""
+ANSWERS_WITH_NOTE: Final = frozenset({ANSWER, EDIT_CALL, GRANT})
+"""The actions that a note goes with."""
 
 
 class Choice(NamedTuple):
@@ -76,7 +78,7 @@ def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
     default = None
     for number, option in enumerate(options, 1):
         about = str(option.get("description") or "")
-        action = answer(prompt, option["value"])
+        action: Action = {"action": ANSWER, "value": option["value"]}
         keys[str(number)] = Choice(str(option["label"]), action, about)
         if option["value"] == prompt["prefill"] and not prompt["prefill_other"]:
             default = str(number)
@@ -86,12 +88,6 @@ def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
         keys[str(len(options) + 1)] = Choice(str(other["label"]), "other", about)
         default = str(len(options) + 1) if text else default
     return keys, default
-
-
-def answer(prompt: Json, value: JsonValue) -> Action:
-    """The action that answers with a value, and with the note of the earlier answer."""
-    note = prompt.get("prefill_note")
-    return {"action": ANSWER, "value": value, **({"note": note} if note else {})}
 
 
 def options_to_show(prompt: Json, labels: Labels) -> tuple[list[Json], Json | None]:
@@ -185,7 +181,7 @@ def repeat_answer(prompt: Json) -> Action:
     """The action that repeats the earlier answer to the question."""
     value, other_text = prompt["prefill"], prompt["prefill_other"]
     if other_text is None:
-        return answer(prompt, value)
+        return {"action": ANSWER, "value": value}
     again: Action = {"action": "other", "text": other_text}
     return again | {"value": value[:-1]} if isinstance(value, list) else again
 

@@ -60,9 +60,10 @@ class TerminalPrompter:
         self._lines = lines or TerminalInput()
         self._has_started = False
         self.unsent: Action = {}
-        """The boxes that were ticked when the person left the list: the same prompt starts with them again."""
-        self._note: tuple[JsonValue, JsonValue, str] | None = None
-        """The note that was written, with the ids of its ask and its question."""
+        """The ticks and the note that were entered before an action that may not have sent them: the same prompt starts
+        with them again."""
+        self._note: str | None = None
+        """The note that was written at the prompt; None: none was, and that of the earlier answer counts."""
         self._ask: Json = {}
         self._asker = ""
 
@@ -95,22 +96,31 @@ class TerminalPrompter:
         self.unsent = {}
         await self._lines.discard_typed()
         self._print_heading(ask, prompt)
+        kept = (refused or {}).get("note")
+        self._note = kept if isinstance(kept, str) else None
+        if self._has_new_note(prompt):
+            self._print_note()
         moves = answer_keys.moves(ask, prompt)
         action = await self._read_prompt(ask, prompt, refused or {}, moves)
         while _moves_on(action, moves) and self._has_unsent(prompt):
             self.print_error(self.labels.answer_later_unsent)
             action = await self._read_prompt(ask, prompt, self.unsent, moves)
-        has_note = bool(action) and action is not None and action["action"] == ANSWER
-        note = self._written_note(prompt) if has_note else None
-        return action if note is None or action is None else {**action, "note": note}
+        written: Action = {} if self._note is None else {"note": self._note}
+        self.unsent = self.unsent | written
+        if action is None or action["action"] not in answer_keys.ANSWERS_WITH_NOTE:
+            return action
+        earlier: Action = {"note": note} if (note := prompt.get("prefill_note")) else {}
+        return action | earlier | written
 
     def _has_unsent(self, prompt: Json) -> bool:
         """Return True if ticks, own text or a note differ from the earlier answer, or from the default."""
-        note, earlier = self._written_note(prompt), str(prompt.get("prefill_note") or "")
-        return (note is not None and note != earlier) or (
+        return self._has_new_note(prompt) or (
             "value" in self.unsent
             and self.unsent != self._as_refused_action(prompt, self._selection(prompt, {}))
         )
+
+    def _has_new_note(self, prompt: Json) -> bool:
+        return self._note is not None and self._note != str(prompt.get("prefill_note") or "")
 
     async def _read_prompt(
         self, ask: Json, prompt: Json, refused: Json, moves: Moves
@@ -243,8 +253,7 @@ class TerminalPrompter:
             case answer_keys.NOTE:
                 return await self._read_note(prompt)
             case "other":
-                text = await self._read_own_text(None, str(prompt["prefill_other"] or ""))
-                return _AGAIN if text is None else {"action": "other", "text": text}
+                return await self._read_other(prompt)
             case str():
                 return await self._open_menu(prompt, {"a": Choice("Back to the question", _AGAIN)})
             case _:
@@ -283,24 +292,21 @@ class TerminalPrompter:
         """Return what a person tells the agent that should try again; None: they changed their mind."""
         return await self._lines.read_text("Your message (optional)", "")
 
-    def _written_note(self, prompt: Json) -> str | None:
-        match self._note:
-            case (ask_id, question_id, note):
-                is_same = (ask_id, question_id) == (self._ask["id"], prompt["question_id"])
-                return note if is_same else None
-            case _:
-                return None
+    def _print_note(self) -> None:
+        self.print_line(self.labels.noted.format(text=one_line(self._note or "")), DIM)
+
+    def _refuse_note(self) -> None:
+        self.print_error("Your own text takes no note. Remove the note, or choose an option.")
 
     async def _read_note(self, prompt: Json) -> Action:
         """Read the note that goes with whatever is chosen next; a blank one takes it back."""
         hint = self.labels.hint_of_note(NoteReach(str(prompt["note_reach"])))
         self.print_line(hint or self.labels.note_hint, DIM)
-        start = self._written_note(prompt)
-        start = str(prompt.get("prefill_note") or "") if start is None else start
+        start = str(prompt.get("prefill_note") or "") if self._note is None else self._note
         note = await self._lines.read_text(self.labels.note_label, start)
         if note is not None:
-            self._note = (self._ask["id"], prompt["question_id"], note)
-            self.print_line(self.labels.noted.format(text=one_line(note)), DIM)
+            self._note = "" if is_blank(note) else note
+            self._print_note()
         return _AGAIN
 
     async def _read_reply(self, prompt: Json) -> Action:
@@ -323,6 +329,13 @@ class TerminalPrompter:
         self.print_line(f"{question} (y/n)", BOLD)
         yes, no = self.labels.yes, self.labels.no
         return await self._read_choice({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
+
+    async def _read_other(self, prompt: Json) -> Action:
+        if self._note:
+            self._refuse_note()
+            return _AGAIN
+        text = await self._read_own_text(None, str(prompt["prefill_other"] or ""))
+        return _AGAIN if text is None else {"action": "other", "text": text}
 
     # --- multiple choices, texts and JSON values ---------------------------------------------------
 
@@ -399,7 +412,10 @@ class TerminalPrompter:
     async def _submit_selection(self, prompt: Json, selection: Selection) -> Action:
         value = self._as_refused_action(prompt, selection)["value"]
         if selection.other_text is None:
-            return answer_keys.answer(prompt, value)
+            return {"action": ANSWER, "value": value}
+        if self._note:
+            self._refuse_note()
+            return _AGAIN
         if prompt["other_beside"]:
             return {"action": "other", "text": selection.other_text, "value": value}
         question = f"{self.labels.other_replaces} Send them?"

@@ -115,6 +115,7 @@ class Walk:
             if action is None:
                 self.prompter.print_line(f"{ask.id} stays open.")
                 return
+            start = self.prompter.unsent
             if action["action"] == SHOW_IN_FULL:
                 await self._show_in_full(ask)
                 continue
@@ -122,7 +123,7 @@ class Walk:
                 entered = await read(ask, self.prompter)
                 if entered is None:
                     continue
-                action = entered
+                action = action | entered
             if (action := await self._once_more(ask, action)) is not None:
                 ask, start = await self._act(ask, action)
         self._report_end(ask)
@@ -202,11 +203,12 @@ class Walk:
 
 def _is_same_question(before: Ask, now: Ask) -> bool:
     """Return True if nothing has changed except what was asked back and explained."""
-    return (before.answers, _question_id(before)) == (now.answers, _question_id(now))
+    return _question_state(before) == _question_state(now)
 
 
-def _question_id(ask: Ask) -> JsonValue:
-    return ask.prompt["question_id"] if ask.prompt else None
+def _question_state(ask: Ask) -> tuple[JsonValue, ...]:
+    prompt = ask.prompt or {}
+    return ask.answers, prompt.get("question_id"), prompt.get("prefill_note")
 
 
 async def _read_grant(ask: Ask, prompter: TerminalPrompter) -> Action | None:

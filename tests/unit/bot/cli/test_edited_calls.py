@@ -47,6 +47,14 @@ async def test_a_person_allows_what_their_editor_has_made_of_it(
     assert 'command: "rm -rf build" → "rm -rf build/tmp"' in terminal.screen.text
 
 
+@pytest.mark.rule("EDIT-9", "ACT-8")
+async def test_a_note_goes_with_the_edited_call(terminal: Terminal, editor: Path) -> None:
+    editor.write_text('sed -i "s|build|build/tmp|" "$1"')
+    ask = await terminal.walked(await approval(terminal), "n\rOnly this.\re\rq\re\r1\r")
+    assert ask.edited is not None
+    assert ask.json["note"] == "Only this."
+
+
 @pytest.mark.rule("EDIT-9")
 @pytest.mark.parametrize(
     ("script", "keys"),

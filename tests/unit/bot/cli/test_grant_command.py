@@ -40,14 +40,16 @@ async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
         yield made
 
 
-async def approval(terminal: Terminal, minutes: int = 480, uses: int = 50) -> Ask:
+async def approval(
+    terminal: Terminal, minutes: int = 480, uses: int = 50, *, notes: bool = False
+) -> Ask:
     service = terminal.service.running.service
     offer = GrantOffer(matches=MATCHES, minutes=minutes, uses=uses)
     request = {"agent": "coder", "route": "ops", "grants": offer}
     ask = new_ask(
         "0123456789abcdef",
         to=Destination(surface="web"),
-        form=Form(questions=(RUN,)),
+        form=Form(questions=(RUN.model_copy(update={"notes": notes}),)),
         responders=("ana",),
         at=service.clock.now(),
         request=request,
@@ -72,6 +74,17 @@ async def test_a_person_allows_it_again_in_the_terminal(terminal: Terminal) -> N
     assert grant.by.user_id == "ana"
     assert "Exactly this command: ls ␛[2J-la" in terminal.screen.text
     assert "\x1b[2J-la" not in terminal.screen.text
+
+
+@pytest.mark.rule("GRANT-8", "ACT-8")
+async def test_a_note_goes_with_the_grant(terminal: Terminal) -> None:
+    keys = "n\rFor today.\rg\rq\rg\r1\r1\r1\r"
+    ask = await terminal.walked(await approval(terminal, notes=True), keys)
+    store = terminal.service.running.service.store
+    assert len(await store.grants.newest(9)) == 1
+    stored = await store.asks.get(ask.id)
+    assert stored is not None
+    assert [given.note for given in stored.walk.answers] == ["For today."]
 
 
 @pytest.mark.rule("GRANT-8")

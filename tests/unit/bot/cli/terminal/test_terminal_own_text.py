@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pydantic import JsonValue
 from answerback.cli.terminal.answer_keys import options_to_show
 from answerback.core.labels import Labels
 from answerback_client import AsyncClient
+from tests.service_support import WAIT
 from tests.unit.bot.terminal_support import Terminal, open_terminal
 
 LABELS = Labels()
@@ -137,3 +139,71 @@ async def test_a_note_is_for_its_own_question_and_a_blank_one_takes_it_back(
     done = await terminal.walked(ask, "n\rfirst\rn\r\x15\r1\r")
     assert done.tool_result is not None
     assert "first" not in str(done.tool_result.structured)
+
+
+@pytest.mark.rule("ACT-8", "WALK-10")
+@pytest.mark.parametrize("several", [False, True])
+async def test_a_note_is_not_dropped_with_own_text(terminal: Terminal, several: bool) -> None:
+    ask = await terminal.asked(*claude_questions(several=several)[:1], name="AskUserQuestion")
+    own, sent = ("3\rmine\r\r", "\r") if several else ("3\r", "3\rmine\r")
+    done = await terminal.walked(ask, f"n\rfor now\r{own}n\r\x15\r{sent}")
+    assert "Your own text takes no note." in terminal.screen.text
+    assert done.answers == {"q1": "mine"}
+
+
+@pytest.mark.rule("WALK-3", "ACT-8")
+@pytest.mark.parametrize("note", ["theirs", ""])
+async def test_a_note_that_somebody_else_has_changed_since_is_sent_as_it_is_shown(
+    terminal: Terminal, note: str
+) -> None:
+    ask = await terminal.asked(*claude_questions(several=False), name="AskUserQuestion")
+    walk = terminal.walk(["n\r", "mine\r", "1\r", "q\r", "1\r", "1\r"])
+    async with asyncio.timeout(WAIT):
+        await walk.walk(ask)
+    await terminal.client.act(ask.id, {"action": "back"})
+    changed: dict[str, JsonValue] = {"action": "answer", "value": "Alpha", "note": note}
+    await terminal.client.act(ask.id, changed)
+    back = await terminal.client.act(ask.id, {"action": "back"})
+    async with asyncio.timeout(WAIT):
+        await walk.walk(back)
+    done = await terminal.client.get(ask.id)
+    assert done.tool_result is not None
+    assert ("theirs" in str(done.tool_result.structured)) is bool(note)
+    assert "mine" not in str(done.tool_result.structured)
+
+
+@pytest.mark.rule("ACT-8")
+async def test_a_note_that_crosses_a_change_of_it_is_not_sent(terminal: Terminal) -> None:
+    ask = await terminal.asked(*claude_questions(several=False), name="AskUserQuestion")
+    for action in ({"action": "answer", "value": "Alpha", "note": "first"}, {"action": "back"}):
+        ask = await terminal.client.act(ask.id, action)
+    walking = asyncio.create_task(terminal.walk(["n\r", "\x15mine\r"]).walk(ask))
+    await terminal.shows("Note: mine")
+    for action in ({"action": "answer", "value": "Alpha", "note": "theirs"}, {"action": "back"}):
+        await terminal.client.act(ask.id, action)
+    terminal.keyboard.send_text("1\r")
+    await terminal.shows("Pre-filled: Note: theirs")
+    terminal.keyboard.send_text("1\r")
+    await terminal.shows("two?")
+    terminal.keyboard.send_text("1\r")
+    async with asyncio.timeout(WAIT):
+        await walking
+    done = await terminal.client.get(ask.id)
+    assert done.tool_result is not None
+    assert "theirs" in str(done.tool_result.structured)
+
+
+@pytest.mark.rule("ACT-8")
+@pytest.mark.parametrize("detour", ["f\r", "?\rWhy?\r"])
+async def test_a_note_is_kept_and_shown_again_after_a_detour(
+    terminal: Terminal, detour: str
+) -> None:
+    ask = await terminal.client.submit(
+        "PermissionRequest",
+        {**APPROVALS["PermissionRequest"]},
+        dialect="approval",
+        accepts=["clarify"],
+    )
+    done = await terminal.walked(ask, f"n\rOn staging only.\r{detour}1\r")
+    assert done.json["note"] == "On staging only."
+    assert terminal.screen.text.count("Note: On staging only.") == 2
