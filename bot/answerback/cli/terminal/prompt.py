@@ -80,6 +80,7 @@ class TerminalPrompter:
             **{str(number): Choice(text, str(number)) for number, text in enumerate(offered, 1)},
             "q": Choice("None of them", "q"),
         }
+        await self._lines.discard_typed()
         self._print_choices(keys, None)
         chosen = await self._read_choice(keys)
         return int(chosen) - 1 if isinstance(chosen, str) and chosen.isdecimal() else None
@@ -103,6 +104,7 @@ class TerminalPrompter:
         moves = answer_keys.moves(ask, prompt)
         action = await self._read_prompt(ask, prompt, refused or {}, moves)
         while _moves_on(action, moves) and self._has_unsent(prompt):
+            await self._lines.discard_typed()  # it was meant for the next question
             self.print_error(self.labels.answer_later_unsent)
             action = await self._read_prompt(ask, prompt, self.unsent, moves)
         written: Action = {} if self._note is None else {"note": self._note}
@@ -326,6 +328,7 @@ class TerminalPrompter:
         return {"action": "end_turn"} if sure else _AGAIN
 
     async def _confirm(self, question: str) -> bool:
+        await self._lines.discard_typed()
         self.print_line(f"{question} (y/n)", BOLD)
         yes, no = self.labels.yes, self.labels.no
         return await self._read_choice({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
@@ -460,6 +463,7 @@ class TerminalPrompter:
             value = parse_json_answer(text)
             if not isinstance(value, Problem):
                 return {"action": ANSWER, "value": value}
+            await self._lines.discard_typed()
             self.print_error(value.message)
             keys: Keys = {"e": Choice("Edit again", "edit"), "q": Choice("Give up", "give up")}
             self._print_choices(keys, None)

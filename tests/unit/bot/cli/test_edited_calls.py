@@ -47,6 +47,16 @@ async def test_a_person_allows_what_their_editor_has_made_of_it(
     assert 'command: "rm -rf build" → "rm -rf build/tmp"' in terminal.screen.text
 
 
+@pytest.mark.rule("EDIT-9", "TERMINAL-5")
+@pytest.mark.parametrize("script", ['sed -i "s|build|tmp|" "$1"', 'echo "{" > "$1"'])
+async def test_what_is_typed_while_the_editor_is_open_allows_nothing(
+    terminal: Terminal, editor: Path, script: str
+) -> None:
+    editor.write_text(script)
+    ask = await terminal.walked(await approval(terminal), ["e\r1\r", "q\r", "2\r"])
+    assert ask.answers == {"decision": "deny"}
+
+
 @pytest.mark.rule("EDIT-9", "ACT-8")
 async def test_a_note_goes_with_the_edited_call(terminal: Terminal, editor: Path) -> None:
     editor.write_text('sed -i "s|build|build/tmp|" "$1"')

@@ -76,6 +76,15 @@ async def test_a_person_allows_it_again_in_the_terminal(terminal: Terminal) -> N
     assert "\x1b[2J-la" not in terminal.screen.text
 
 
+@pytest.mark.rule("GRANT-8", "TERMINAL-5")
+async def test_what_was_typed_before_the_choices_of_a_grant_chooses_none(
+    terminal: Terminal,
+) -> None:
+    keys = ["g\r1\r1\r1\r", "q\r", "2\r"]
+    ask = await terminal.walked(await approval(terminal), keys)
+    assert ask.answers == {"decision": "deny"}
+
+
 @pytest.mark.rule("GRANT-8", "ACT-8")
 async def test_a_note_goes_with_the_grant(terminal: Terminal) -> None:
     keys = "n\rFor today.\rg\rq\rg\r1\r1\r1\r"

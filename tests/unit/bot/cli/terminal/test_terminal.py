@@ -23,6 +23,7 @@ from tests.unit.bot.terminal_support import (
     MANY,
     SELECT,
     Terminal,
+    Typist,
     open_terminal,
     question,
 )
@@ -209,18 +210,16 @@ async def test_ctrl_c_leaves_the_ask_open(terminal: Terminal) -> None:
 
 
 async def test_an_open_ask_is_chosen_by_its_number(terminal: Terminal) -> None:
-    prompting = TerminalPrompter(Labels())
+    prompting = TerminalPrompter(Labels(), Typist(terminal.keyboard, "2\rq\r"))
     assert await _choose_ask(terminal.client, prompting) is None
     first = await terminal.asked(question("boolean"))
     only = await _choose_ask(terminal.client, prompting)
     assert only is not None
     assert only.id == first.id
     second = await terminal.asked(question("boolean"))
-    terminal.keyboard.send_text("2\r")
     picked = await _choose_ask(terminal.client, prompting)
     assert picked is not None
     assert picked.id == second.id
-    terminal.keyboard.send_text("q\r")
     assert await _choose_ask(terminal.client, prompting) is None
     assert terminal.screen.text.index(first.id) < terminal.screen.text.index(second.id)
 
@@ -233,3 +232,22 @@ async def test_what_was_typed_before_a_question_does_not_answer_it(terminal: Ter
     terminal.keyboard.send_text("y\ry\r")
     done = await terminal.walked(ask, ["n\rn\r", "y\r"])
     assert done.answers == {"a": False, "b": True}
+
+
+@pytest.mark.rule("TERMINAL-5")
+async def test_what_was_typed_before_a_list_of_asks_chooses_none(terminal: Terminal) -> None:
+    for _ in range(2):
+        await terminal.asked(question("boolean"))
+    terminal.keyboard.send_text("1\r")
+    prompting = TerminalPrompter(Labels(), Typist(terminal.keyboard, "q\r"))
+    assert await _choose_ask(terminal.client, prompting) is None
+
+
+@pytest.mark.rule("TERMINAL-5")
+@pytest.mark.parametrize("keys", [["s\ry\r"], ["r\r", "\ry\r"]], ids=["end turn", "empty reply"])
+async def test_what_was_typed_before_a_confirmation_confirms_nothing(
+    terminal: Terminal, keys: list[str]
+) -> None:
+    ask = await terminal.asked(question("boolean"))
+    done = await terminal.walked(ask, [*keys, "n\r", "y\r"])
+    assert done.answers == {"q": True}

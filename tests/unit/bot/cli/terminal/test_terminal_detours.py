@@ -80,6 +80,17 @@ async def test_invalid_json_can_be_abandoned(
     assert "Give up" in terminal.screen.text
 
 
+@pytest.mark.rule("TERMINAL-5")
+async def test_what_is_typed_while_the_editor_is_open_abandons_no_json(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = "path.write_text('{}' if path.read_text().strip() else '{')"
+    monkeypatch.setenv("VISUAL", editor(tmp_path, "path = pathlib.Path(sys.argv[1])", add))
+    ask = await terminal.asked(question("schema", schema={"type": "object"}))
+    done = await terminal.walked(ask, ["a\rq\r", "e\r", "q\r"])
+    assert done.answers == {"q": {}}
+
+
 async def test_other_text_is_an_answer_besides_the_checkboxes(terminal: Terminal) -> None:
     options = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
     arguments = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}

@@ -382,6 +382,12 @@ async def test_every_answer_type_can_come_from_a_pipe(
 
 
 @pytest.mark.rule("TERMINAL-4")
+async def test_a_confirmation_can_come_from_a_pipe_too(terminal: Terminal) -> None:
+    done, _ = await piped(terminal, await terminal.asked(question("boolean")), "s\ny\n")
+    assert done.status == "turn_ended"
+
+
+@pytest.mark.rule("TERMINAL-4")
 async def test_the_end_of_a_pipe_leaves_the_ask_open_and_ignores_half_a_line(
     terminal: Terminal,
 ) -> None:

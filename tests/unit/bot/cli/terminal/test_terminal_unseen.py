@@ -39,6 +39,14 @@ async def test_a_person_is_asked_once_more(terminal: Terminal, keys: str, answer
     assert ("Yes, unseen" in shown) is keys.startswith("1")
 
 
+@pytest.mark.rule("APPROVAL-11", "TERMINAL-5")
+async def test_what_was_typed_before_the_second_question_does_not_answer_it(
+    terminal: Terminal,
+) -> None:
+    result = await terminal.walked(await asked(terminal), ["1\r1\r", "q\r", "2\r"])
+    assert result.answers == {"decision": "no"}
+
+
 @pytest.mark.rule("SURFACE-20")
 @pytest.mark.parametrize(
     ("call", "label", "hint"),

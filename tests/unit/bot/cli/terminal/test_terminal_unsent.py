@@ -74,6 +74,15 @@ async def test_new_ticks_and_own_text_keep_their_question(terminal: Terminal, mo
     assert done.answers == {"a": ["B", "mine"]}
 
 
+@pytest.mark.rule("WALK-18", "TERMINAL-5")
+async def test_what_was_typed_for_the_next_question_does_not_answer_the_one_that_stays(
+    terminal: Terminal,
+) -> None:
+    ask = await reviewed(terminal)
+    done = await terminal.walked(ask, ["1\r", f"{RIGHT}2\r\r", "\r", "q\r"])
+    assert done.answers == {"a": ["A"]}
+
+
 @pytest.mark.rule("WALK-18", "TERMINAL-8")
 @pytest.mark.parametrize("move", [RIGHT, LEFT, "l\r", "b\r"])
 async def test_ticks_that_are_as_they_were_keep_no_question(terminal: Terminal, move: str) -> None:
