@@ -55,7 +55,7 @@ def confirm(question: str, otherwise: str) -> None:
     Args:
         otherwise: what is the case then, such as "Nothing was changed".
     """
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         fail(
             f"{otherwise}, as there is no terminal to ask for confirmation. Add --yes.", EXIT_USAGE
         )

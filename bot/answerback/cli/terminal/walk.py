@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TextIO
 from urllib.parse import quote
 
 from pydantic import JsonValue, TypeAdapter
@@ -47,7 +47,7 @@ def run(
     """Walk a person through an ask in the terminal, or through a list of permissions."""
     if batch and ask:
         fail("Name an ask, or use --batch to list all of them.", EXIT_USAGE)
-    if not sys.stdin.isatty() and not _can_provide_lines(sys.stdin.fileno()):
+    if not _can_provide_lines(sys.stdin):
         fail("`answerback answer` needs a terminal, or lines on standard input.", EXIT_USAGE)
     name = user or getpass.getuser()
     actor: dict[str, JsonValue] | None = {"user_id": name, "name": name}
@@ -73,9 +73,11 @@ def run(
     call_service(resolve_access(url, token), work)
 
 
-def _can_provide_lines(descriptor: int) -> bool:
-    """Return True if standard input can provide lines, which a device such as /dev/null cannot."""
-    return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
+def _can_provide_lines(source: TextIO | None) -> bool:
+    """Return True if standard input can provide lines; a device such as /dev/null cannot, nor can a closed one."""
+    if source is None:
+        return False
+    return source.isatty() or not stat.S_ISCHR(os.fstat(source.fileno()).st_mode)
 
 
 async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import stat
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerback.cli.terminal.prompt import TerminalPrompter
-from answerback.cli.terminal.walk import _choose_ask
+from answerback.cli.terminal.walk import _choose_ask, run
 from answerback.core.labels import Labels
 from answerback.runtime.config import StorageSettings
+from answerback_agents.cli.output import confirm
 from tests.postgres import STORES, database_of
 from tests.service_support import WAIT
 from tests.unit.bot.terminal_support import (
@@ -251,3 +254,21 @@ async def test_what_was_typed_before_a_confirmation_confirms_nothing(
     ask = await terminal.asked(question("boolean"))
     done = await terminal.walked(ask, [*keys, "n\r", "y\r"])
     assert done.answers == {"q": True}
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        partial(run, None, None, None, None, batch=False),
+        partial(confirm, "Go on?", "Nothing was changed"),
+    ],
+    ids=["answer", "confirm"],
+)
+def test_a_closed_standard_input_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], read: Callable[[], None]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)  # as it is after `<&-`
+    with pytest.raises(SystemExit) as ended:
+        read()
+    assert ended.value.code == 2
+    assert "terminal" in capsys.readouterr().err
