@@ -1,7 +1,8 @@
 """Post and edit an ask's live message on Telegram, and its reminders: the calls that `LiveMessages` orders.
 
 A bot cannot read a chat's history. So what was posted is stored, an edit that changes nothing is what proves that a
-message is there, and after a post of unknown outcome the first click on a message shows that it is there: it is used or removed.
+message is there, and after a post of unknown outcome the first click on a message shows that it is there. It is then
+used, or removed.
 """
 
 from __future__ import annotations
