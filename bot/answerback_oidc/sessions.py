@@ -99,5 +99,12 @@ class Sessions:
         await self._rows.write(_END_ALL, accounts)
 
     async def prune(self, now: float) -> None:
-        """Delete what has ended a day ago."""
+        """End the sessions of those who may not sign in any more, for good, and delete what has ended a day ago."""
+        over = [
+            (key_hash,)
+            for key_hash, user_id in await self._rows.read(_LIVE, now)
+            if not self.may_sign_in(self._named(user_id))
+        ]
+        if over:
+            await self._rows.write(_END, over)
         await self._rows.write(_PRUNE, [(now - _DAY,)])

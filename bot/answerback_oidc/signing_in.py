@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from answerback.core.person import AuthMethod, Person
@@ -16,7 +17,7 @@ from answerback_oidc.sessions import SURFACE, Sessions
 from answerback_oidc.settings import OidcSettings
 
 _PAUSE: Final = 3_600.0
-"""Seconds after which sessions that have ended are deleted."""
+"""Seconds after which sessions are pruned again, if nothing is reloaded."""
 
 
 async def open_signing_in(parts: ServiceParts) -> SigningIn:
@@ -40,6 +41,7 @@ class SigningIn(Running):
 
     def __init__(self, parts: SignInParts) -> None:
         self.parts = parts
+        self._reloaded = asyncio.Event()
 
     async def signed_in(self) -> Sequence[KeyHolder]:
         return await self.parts.signed_in()
@@ -58,7 +60,13 @@ class SigningIn(Running):
     def loops(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
         return {"oidc": self._prune}
 
+    def on_reload(self) -> None:
+        self._reloaded.set()
+
     async def _prune(self) -> None:
         while True:
-            await asyncio.sleep(_PAUSE)
+            self._reloaded.clear()
             await self.parts.sessions.prune(self.parts.clock.now())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE):
+                    await self._reloaded.wait()

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 _ROUNDING: Final = 0.01
 """Seconds by which times in the API may be rounded."""
+_SWEPT: Final = 60.0
+"""Seconds within which the sessions of whom the settings cease to list have ended, if nothing goes wrong."""
 _CLOCK_ERROR: Final = 240.0
 """The most seconds by which two clocks differ, one of which a fault has set."""
 _MOVING: Final = frozenset({"answer", "write", "back", "submit"})
@@ -242,6 +244,17 @@ class Evidence:
         before = [names for at, names in self.unlisted if at < since]
         during = [names for at, names in self.unlisted if since <= at <= until]
         return bool(before) and all(account in names for names in (before[-1], *during))
+
+    def left_between(self, account: str, since: float, until: float) -> bool:
+        """Return True if the settings ceased for a while to list an account, and nothing went wrong meanwhile."""
+        ends = [*(at for at, _ in self.unlisted[1:]), until]
+        return any(
+            account in names
+            and since < at
+            and at + _SWEPT < min(end, until)
+            and self.was_quiet(at - _SWEPT, at + _SWEPT)
+            for (at, names), end in zip(self.unlisted, ends, strict=False)
+        )
 
     def by_plan(self) -> Iterator[tuple[str, str]]:
         """Yield each plan's key with the id of its ask."""

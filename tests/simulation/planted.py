@@ -457,6 +457,14 @@ PLANTED: Final = (
         ("reload",),
     ),
     Planted(
+        "who is listed again is signed in as before",
+        "answerback_oidc.sessions",
+        "if not self.may_sign_in(self._named(user_id))",
+        "if False",
+        "SIGN",
+        ("reload",),
+    ),
+    Planted(
         "a session is somebody else's",
         "answerback_oidc.sessions",
         "            (key_hash, self._named(user_id))\n"

@@ -372,6 +372,8 @@ def _signed_in(evidence: Evidence) -> Iterator[str]:
             yield f"SIGN: the session of {use.person} was over, and they were let in"
         if evidence.was_unlisted(use.person, use.began, use.ended):
             yield f"SIGN: {use.person} was not listed any more, and was let in"
+        if evidence.left_between(use.person, use.session_began, use.began):
+            yield f"SIGN: {use.person} was listed again, and let in by a session from before"
     for at, what in evidence.failed_sign_ins:
         if evidence.is_calm:
             yield f"SIGN: {what} at {at:.0f}, and nothing had gone wrong"

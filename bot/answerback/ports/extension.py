@@ -231,6 +231,9 @@ class Running:
         """
         return None
 
+    def on_reload(self) -> None:
+        """React to a changed configuration, once all of it is in force."""
+
 
 class Extension(ABC):
     """The class that an extension's entry point names. Commands of the program have a door of their own,

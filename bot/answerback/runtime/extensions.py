@@ -165,6 +165,11 @@ class Extensions:
 
         return apply
 
+    def on_reload(self) -> None:
+        """Say that a changed configuration is in force."""
+        for each in self.running.values():
+            each.on_reload()
+
 
 async def open_extensions(
     settings: Settings, parts: Callable[[Configured], ServiceParts]

@@ -51,6 +51,7 @@ class SettingsReloader:
         self.routes.default, self.routes.by_name = routes.default, routes.by_name
         self.routes.people.update_from(routes.people)
         self.settings = old.model_copy(update={name: getattr(new, name) for name in applied})
+        self.extensions.on_reload()
         return [
             name
             for name in type(new).model_fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from pathlib import Path
@@ -18,6 +19,7 @@ from answerback_oidc.attempts import SECONDS, Attempts
 from answerback_oidc.signing_in import SigningIn
 from answerback_receipts.payload import strength_of
 from tests.fakes.oidc_provider import CLIENT, FakeProvider, oidc_provider
+from tests.service_support import WAIT
 from tests.unit.bot.oidc.conftest import MakeService, SignInService
 
 CALL: dict[str, Any] = {
@@ -358,9 +360,6 @@ async def test_a_session_outlives_the_service_and_ends_with_its_hours_and_its_pe
         done = await up.sign_in()
     async with make_service() as up:
         assert (await up.read(inbox_of(done)))[0] == 200
-    async with make_service(people={}) as up:
-        assert (await up.read(inbox_of(done)))[0] == 403
-    async with make_service() as up:
         [(until, now)] = await up.running.service.store.rows.read(
             "SELECT until, at FROM oidc_sessions"
         )
@@ -368,6 +367,9 @@ async def test_a_session_outlives_the_service_and_ends_with_its_hours_and_its_pe
         await up.running.service.store.rows.write(
             "UPDATE oidc_sessions SET until = $1", [(up.running.service.clock.now(),)]
         )
+        assert (await up.read(inbox_of(done)))[0] == 403
+        done = await up.sign_in()
+    async with make_service(people={}) as up:
         assert (await up.read(inbox_of(done)))[0] == 403
 
 
@@ -464,3 +466,31 @@ async def test_whom_a_reload_takes_from_the_people_is_signed_out_at_once(
     reloader.update_from(reloader.settings.model_copy(update={"people": {}}))
     assert (await up.read(inbox_of(done)))[0] == 403
     assert (await up.post("resume", session=done["session"], to=""))[0] == 403
+
+
+async def _all_ended(up: SignInService) -> None:
+    """Wait until the store has no session that could be used."""
+    rows, now = up.running.service.store.rows, up.running.service.clock.now()
+    live = "SELECT id FROM oidc_sessions WHERE until > $1"
+    async with asyncio.timeout(WAIT):
+        while await rows.read(live, now):  # noqa: ASYNC110 - stored, not signalled
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.rule("OIDC-7")
+async def test_a_session_that_ended_with_its_person_does_not_return_with_them(
+    make_service: MakeService,
+) -> None:
+    async with make_service() as up:
+        stolen, reloader = await up.sign_in(), up.running.reloader
+        listed = reloader.settings
+        reloader.update_from(listed.model_copy(update={"people": {}}))
+        await _all_ended(up)
+        reloader.update_from(listed)
+        assert (await up.read(inbox_of(stolen)))[0] == 403
+        stolen = await up.sign_in()
+        assert (await up.read(inbox_of(stolen)))[0] == 200
+    async with make_service(people={}) as up:
+        await _all_ended(up)
+    async with make_service() as up:
+        assert (await up.read(inbox_of(stolen)))[0] == 403
