@@ -14,6 +14,8 @@ from markupsafe import Markup
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
+from answerback.http.client_address import client_address
+from answerback.http.request_rates import RequestRates
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolder
 from answerback_oidc.parts import SignInParts
@@ -30,6 +32,8 @@ logger = logging.getLogger(__name__)
 _SIGN_IN: Final = "oidc/sign-in"
 _SIGN_OUT: Final = "sign-out"
 _CALLBACK: Final = "oidc/callback"
+SIGN_INS: Final = (300, 1_200)
+"""Sign-ins that may begin in a minute, and as many that may end: from one address, and in all."""
 _MAX_FIELDS: Final = 20
 _MAX_RESPONSE: Final = 8_000
 _SCRIPT: Final = (resources.files("answerback_oidc") / "static" / "oidc.js").read_bytes()
@@ -89,14 +93,16 @@ class _SignIn:
         self._site, self._visitors = site, visitors
         self._own = parts
         self._redirect_uri = f"{(site.public_url or '').rstrip('/')}/{_CALLBACK}"
+        monotonic = parts.clock.monotonic
+        self._begun, self._ended = (RequestRates(*SIGN_INS, monotonic) for _ in range(2))
 
     def routes(self) -> list[web.RouteDef]:
         return [
             web.get(f"/{_SIGN_IN}", self._page),
             web.get(f"/{_CALLBACK}", self._page),
             web.get("/oidc/oidc.js", self._script),
-            web.post("/oidc/begin", self._or_unavailable(self._begin)),
-            web.post("/oidc/finish", self._or_unavailable(self._finish)),
+            web.post("/oidc/begin", self._limited(self._begun, self._begin)),
+            web.post("/oidc/finish", self._limited(self._ended, self._finish)),
             web.post("/oidc/resume", self._or_unavailable(self._resume)),
         ]
 
@@ -116,6 +122,20 @@ class _SignIn:
         return web.Response(
             body=_SCRIPT, content_type="text/javascript", charset="utf-8", headers=headers
         )
+
+    def _limited(self, rates: RequestRates, handler: responses.Handler) -> responses.Handler:
+        limited = self._or_unavailable(handler)
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            source = client_address(request, self._own.proxies).source
+            if (pause := rates.pause(source)) is not None:
+                response = _problem(429, self._site.labels.oidc_too_many)
+                response.headers["Retry-After"] = str(pause)
+                return response
+            rates.count(source)
+            return await limited(request)
+
+        return handle
 
     def _or_unavailable(self, handler: responses.Handler) -> responses.Handler:
         async def handle(request: web.Request) -> web.StreamResponse:

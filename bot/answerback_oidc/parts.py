@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from answerback.http.client_address import Network
 from answerback.ports.clock import Clock
 from answerback.ports.person_key import KeyHolder
 from answerback_oidc.attempts import Attempts
@@ -22,6 +23,8 @@ class SignInParts:
     sessions: Sessions
     attempts: Attempts
     clock: Clock
+    proxies: Sequence[Network]
+    """The proxies whose word counts for where a request comes from."""
 
     async def signed_in(self) -> Sequence[KeyHolder]:
         """Return those who are signed in now."""

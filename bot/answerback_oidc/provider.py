@@ -31,6 +31,8 @@ _FAILED: Final = 3.0
 """Seconds for which a failure is not tried again, whoever asks."""
 _AT_ONCE: Final = 10
 """Codes that are exchanged at once: anyone can send some."""
+_REMEMBERED: Final = 3_600.0
+"""Seconds for which states are remembered whose code was sent: longer than a sign-in may take."""
 
 
 def provider_session() -> aiohttp.ClientSession:
@@ -79,6 +81,8 @@ class Provider:
         self.key_pause = _PAUSE
         """Seconds after which the keys are read again because a token names an unknown one."""
         self._exchanging = asyncio.Semaphore(_AT_ONCE)
+        self._used: dict[str, float] = {}
+        """The states whose code was sent, and when, oldest first."""
 
     async def metadata(self) -> Metadata:
         """Return its metadata.
@@ -155,12 +159,13 @@ class Provider:
 
         Raises:
             ProviderError: the provider cannot be reached, or refuses the code.
-            TokenRefusedError: what it says proves nothing.
+            TokenRefusedError: what it says proves nothing, or a code was sent with this state before.
         """
         found = await self.metadata()
         is_named = issuer is not None or found.authorization_response_iss_parameter_supported
         if is_named and issuer != found.issuer:
             raise TokenRefusedError(f"the response comes from {issuer!r}")
+        self._use_up(attempt.state)
         async with self._exchanging:
             body = await self._exchange(found, code, attempt.verifier, redirect_uri)
         token = body.get("id_token")
@@ -170,6 +175,15 @@ class Provider:
             return self._verify(token, await self._read_keys(found, _KEPT), attempt, now)
         except UnknownKeyError:
             return self._verify(token, await self._read_keys(found, self.key_pause), attempt, now)
+
+    def _use_up(self, state: str) -> None:
+        """Let one code be sent with a state: whoever begins a sign-in could make up any number of them."""
+        now = time.monotonic()
+        while self._used and now - self._used[oldest := next(iter(self._used))] > _REMEMBERED:
+            del self._used[oldest]
+        if state in self._used:
+            raise TokenRefusedError("a code was sent with its state before")
+        self._used[state] = now
 
     def _verify(self, token: str, keys: Mapping[str, Any], attempt: Attempt, now: float) -> str:
         own = self._settings

@@ -28,7 +28,9 @@ async def open_signing_in(parts: ServiceParts) -> SigningIn:
     await asyncio.to_thread(_load)
     sessions = Sessions(parts.store, parts.people, secret, settings.user_prefix)
     provider, attempts = Provider(settings, http), Attempts(secret)
-    return SigningIn(SignInParts(settings, provider, sessions, attempts, parts.clock))
+    return SigningIn(
+        SignInParts(settings, provider, sessions, attempts, parts.clock, parts.proxies)
+    )
 
 
 def _load() -> None:

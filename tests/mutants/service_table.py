@@ -428,6 +428,7 @@ SERVICE = (
             ),
             ("tokens", 'if times["exp"] <= now - LEEWAY:', "if False:", "test_tokens"),
             ("provider", "if is_named and issuer != found.issuer:", "if False:", "test_signing_in"),
+            ("provider", "if state in self._used:", "if False:", "test_signing_in"),
             ("provider", "if found.issuer != issuer:", "if False:", "test_extension"),
             ("attempts", "return begun if is_its else None", "return begun", "test_signing_in"),
             (

@@ -323,6 +323,9 @@ class Labels(DecisionLabels, MessageLabels, FormatLabels):
     oidc_unavailable: str = (
         "You are not signed in: your organization's sign-in cannot be reached. Try again later."
     )
+    oidc_too_many: str = (
+        "You are not signed in: too many people are signing in just now. Try again in a minute."
+    )
     key_needed: str = "You need your key to answer."
     key_label: str = "Your key"
     key_hint: str = (

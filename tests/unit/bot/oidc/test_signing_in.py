@@ -16,6 +16,7 @@ from answerback.core.labels import ENGLISH
 from answerback.core.person import AuthMethod, Person
 from answerback.service.submission_request import read_submission
 from answerback_oidc.attempts import SECONDS, Attempts
+from answerback_oidc.pages import SIGN_INS
 from answerback_oidc.signing_in import SigningIn
 from answerback_receipts.payload import strength_of
 from tests.fakes.oidc_provider import CLIENT, FakeProvider, oidc_provider
@@ -144,25 +145,88 @@ async def test_a_code_and_a_state_work_once_and_only_in_the_tab_that_began(
     status, _ = await up.post("finish", attempt=attempt, response=response)
     assert status == 200
     status, _ = await up.post("finish", attempt=attempt, response=response)
-    assert status == 502, "the provider takes its code once"
+    assert status == 403
+    assert up.provider.asked.count("/token") == 1
+
+
+@pytest.mark.rule("OIDC-3")
+async def test_of_a_response_that_is_sent_twice_at_once_one_signs_its_person_in(
+    up: SignInService,
+) -> None:
+    attempt, response = await up.begin()
+    both = (up.post("finish", attempt=attempt, response=response) for _ in range(2))
+    done = await asyncio.gather(*both)
+    assert sorted(status for status, _ in done) == [200, 403]
+
+
+@pytest.mark.rule("OIDC-3")
+async def test_a_sign_in_sends_one_code_to_the_provider_however_many_are_made_up(
+    up: SignInService,
+) -> None:
+    attempt, response = await up.begin()
+    state = response.partition("&")[2]
+    made_up = (
+        up.post("finish", attempt=attempt, response=f"code=made-up-{n}&{state}") for n in range(12)
+    )
+    done = await asyncio.gather(*made_up)
+    assert sorted(status for status, _ in done) == [*[403] * 11, 502]
+    assert up.provider.asked.count("/token") == 1
+    assert (await up.post("finish", attempt=attempt, response=response))[0] == 403
+    await up.sign_in()
+
+
+async def test_states_that_are_over_are_not_remembered(
+    up: SignInService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("answerback_oidc.provider._REMEMBERED", -1.0)
+    attempt, response = await up.begin()
+    done = [await up.post("finish", attempt=attempt, response=response) for _ in range(2)]
+    assert [status for status, _ in done] == [200, 502]
 
 
 @pytest.mark.rule("OIDC-3")
 async def test_even_if_the_provider_takes_a_code_twice_a_state_begins_one_session(
-    up: SignInService,
+    make_service: MakeService, provider: FakeProvider
 ) -> None:
-    attempt, response = await up.begin()
-    kept = dict(up.provider.codes)
-    done = []
-    for _ in range(2):
-        up.provider.codes |= kept
-        done.append(await up.post("finish", attempt=attempt, response=response))
-    assert [status for status, _ in done] == [200, 403]
-    await up.running.service.store.rows.write(
-        "UPDATE oidc_sessions SET until = 0 WHERE until > $1", [(0.0,)]
-    )
-    up.provider.codes |= kept
-    assert (await up.post("finish", attempt=attempt, response=response))[0] == 403
+    async with make_service() as up:
+        attempt, response = await up.begin()
+        kept = dict(provider.codes)
+        assert (await up.post("finish", attempt=attempt, response=response))[0] == 200
+        address = up.address
+    provider.codes |= kept
+    async with make_service(address=address) as up:
+        assert (await up.post("finish", attempt=attempt, response=response))[0] == 403
+        await up.running.service.store.rows.write(
+            "UPDATE oidc_sessions SET until = 0 WHERE until > $1", [(0.0,)]
+        )
+    provider.codes |= kept
+    async with make_service(address=address) as up:
+        assert (await up.post("finish", attempt=attempt, response=response))[0] == 403
+    assert provider.asked.count("/token") == 3, "each process sends a code once"
+
+
+@pytest.mark.rule("OIDC-5")
+@pytest.mark.parametrize("step", ["begin", "finish"])
+async def test_what_one_address_begins_or_ends_too_often_waits_and_others_do_not(
+    make_service: MakeService, step: str
+) -> None:
+    each, _ = SIGN_INS
+    async with make_service(web={"trusted_proxies": ["127.0.0.1"]}) as up:
+        own = {"Origin": up.address, "Sec-Fetch-Site": "same-origin"}
+
+        async def post(source: str) -> aiohttp.ClientResponse:
+            headers = {**own, "X-Forwarded-For": source}
+            async with up.http.post(f"/oidc/{step}", data={}, headers=headers) as response:
+                await response.read()
+            return response
+
+        served = 200 if step == "begin" else 403
+        assert {(await post("192.0.2.1")).status for _ in range(each)} == {served}
+        refused = await post("192.0.2.1")
+        assert refused.status == 429
+        assert 0 < int(refused.headers["Retry-After"]) <= 60
+        assert (await refused.json())["error"] == ENGLISH.oidc_too_many
+        assert (await post("192.0.2.2")).status == served
 
 
 @pytest.mark.rule("OIDC-3")
