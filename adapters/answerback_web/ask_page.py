@@ -13,7 +13,13 @@ from urllib.parse import quote
 from aiohttp import web
 
 from answerback.core.ask import Ask
-from answerback.core.errors import Problem, ProblemError, StoreError, UnreadableRowError
+from answerback.core.errors import (
+    AnswerbackError,
+    Problem,
+    ProblemError,
+    StoreError,
+    UnreadableRowError,
+)
 from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
 from answerback.core.handing_over import people_to_choose
@@ -64,6 +70,14 @@ _STATUS: Final = {
 }
 
 
+class GroupsUnknownError(AnswerbackError):
+    """Nobody can say just now whether a visitor is in a group that an ask is for."""
+
+    def __init__(self, ask: Ask) -> None:
+        super().__init__(ask.id)
+        self.ask = ask
+
+
 _Handler: TypeAlias = Callable[[web.Request, Visit], Awaitable[web.StreamResponse]]
 
 
@@ -94,6 +108,9 @@ class AskPages:
                 if opened[0].is_revoked and opened[1] is None:
                     return await self._revoked_page(request, opened[0].ask_id)
                 return await handler(request, self._visit_of(*opened))
+            except GroupsUnknownError:
+                unchecked = self._site.labels.unchecked
+                return self._site.notice_page(503, unchecked, root="../", home=None)
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
                 labels = self._site.labels
@@ -130,9 +147,10 @@ class AskPages:
 
     async def get(self, request: web.Request, visit: Visit) -> web.StreamResponse:
         """Show the current state of the ask."""
-        ask = await self._load(visit)
-        if ask is None:
+        found = await self._load(visit)
+        if found is None:
             return self._missing(visit)
+        visit, ask = found
         if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen([ask])
             if visit.person and ask.open:
@@ -146,7 +164,11 @@ class AskPages:
 
         async def event() -> str:
             with self._site.service.follow(visit.ask_id) as following:
-                ask = await self._load(visit)
+                try:
+                    found = await self._load(visit)
+                except GroupsUnknownError:
+                    return "stopping"
+                ask = None if found is None else found[1]
                 while ask is not None and render.state_of(ask) == seen:
                     ask = await following.next_commit()
             # Without an ask the process is stopping: the browser reconnects automatically.
@@ -160,12 +182,19 @@ class AskPages:
         post = await self._site.read_post(request, root="../", home=visit.home, signed_in=signed_in)
         if isinstance(post, web.Response):
             return post
+        try:
+            return await self._take(visit, post)
+        except GroupsUnknownError as error:
+            return self._withheld(visit, 503, self._site.labels.unchecked, post, error.ask)
+
+    async def _take(self, visit: Visit, post: Post) -> web.StreamResponse:
         action = None if "key" in post.fields else parse.action_without_input(post)
         if visit.person is not None and action is not None:
             return await self._act(visit, visit.person, post, action)
-        ask = await self._load(visit)
-        if ask is None:
+        found = await self._load(visit)
+        if found is None:
             return self._missing(visit)
+        visit, ask = found
         if "key" in post.fields:
             return await self._unlock(visit, ask, post)
         if visit.person is None:
@@ -233,9 +262,10 @@ class AskPages:
             return await self._refused_files(visit, post, error)
         except StoreError as error:
             logger.exception("A post failed", extra={"action": "page", "ask_id": visit.ask_id})
-            ask = await self._load(visit)
-            if ask is None:
+            found = await self._load(visit)
+            if found is None:
                 return self._missing(visit)
+            visit, ask = found
             notice = self._site.labels.save_error_message(error)
             return await self._ask_page(visit, ask, 503, post=post, notice=notice)
         if isinstance(result, Acted):
@@ -252,9 +282,10 @@ class AskPages:
         self, visit: Visit, post: Post, error: ProblemError
     ) -> web.StreamResponse:
         """Show the page with what was entered, and say what is wrong with the files that came with it."""
-        ask = await self._load(visit)
-        if ask is None:
+        found = await self._load(visit)
+        if found is None:
             return self._missing(visit)
+        visit, ask = found
         return await self._ask_page(visit, ask, 422, post=post, problems=error.problems)
 
     async def _after(self, visit: Visit, ask: Ask, post: Post) -> str:
@@ -270,9 +301,13 @@ class AskPages:
         return visit.home if following is None else f"{visit.home}?open={following.id}"
 
     async def _rejected(self, visit: Visit, post: Post, rejected: Rejected) -> web.StreamResponse:
-        ask = rejected.ask
-        if ask is None:
+        if rejected.ask is None:
             return self._missing(visit)
+        found = await self._as_read(visit, rejected.ask)
+        if found is None:
+            missing = self._site.labels.page_missing
+            return self._withheld(visit, 404, missing, post, rejected.ask)
+        visit, ask = found
         is_over = rejected.why is RejectReason.INVALID and not ask.open
         status = 409 if is_over else _STATUS[rejected.why]
         if rejected.why is RejectReason.INVALID and not is_over:
@@ -343,14 +378,19 @@ class AskPages:
         }
 
     async def open_in_list(self, visitor: Visitor, ask_id: str) -> dict[str, Any] | None:
-        """Return what the template of an ask needs within its visitor's inbox; None if they cannot read it there."""
+        """Return what the template of an ask needs within its visitor's inbox; None if they cannot read it there.
+
+        Raises:
+            GroupsUnknownError: it is unknown whether they can.
+        """
         home = f"../inbox/{self._visitors.inbox_name(visitor)}"
         here = self._visitors.link(ask_id, visitor)
         visit = Visit(ask_id, here, visitor, home, self._site.service.people)
-        ask = await self._load(visit)
+        found = await self._load(visit)
         # The id alone opens nothing: unlike a link's digest, it is not secret.
-        if ask is None or not visit.is_theirs(ask):
+        if found is None or not found[0].is_theirs(found[1]):
             return None
+        visit, ask = found
         page = await self._rendered(visit, ask)
         return {
             **await self._article(visit, ask, page),
@@ -401,18 +441,41 @@ class AskPages:
             404, self._site.labels.page_missing, root="../", home=visit.home
         )
 
-    async def _load(self, visit: Visit) -> Ask | None:
-        """Load the ask of a page, if the visitor may read it.
+    def _withheld(
+        self, visit: Visit, status: int, message: str, post: Post, ask: Ask
+    ) -> web.Response:
+        """Return a page that gives back what was typed, and shows nothing of an ask."""
+        texts = parse.typed_texts(post, ask)
+        return self._site.notice_page(
+            status, message, root="../", home=visit.home, unsaved_texts=texts
+        )
+
+    async def _load(self, visit: Visit) -> tuple[Visit, Ask] | None:
+        """Load the ask of a page; see `_as_read`."""
+        ask = await self._site.service.get(visit.ask_id)
+        return None if ask is None else await self._as_read(visit, ask)
+
+    async def _as_read(self, visit: Visit, ask: Ask) -> tuple[Visit, Ask] | None:
+        """Return an ask as its visitor reads it, and the visit with the groups on which that depends; None if they may
+        not read it.
 
         A link that only shows the ask ends some days after the ask.
+
+        Raises:
+            GroupsUnknownError: it is unknown whether they may.
         """
-        ask = await self._site.service.get(visit.ask_id)
-        if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
+        if visit.visitor is None and self._site.has_link_ended(ask):
             return None
-        still = None if ask is None or ask.placement.place_before is None else as_still_open(ask)
+        still = None if ask.placement.place_before is None else as_still_open(ask)
         if still is not None and still.placement.destination.surface == NAME:
             ask = still  # nobody can see it elsewhere yet
-        return ask if ask is not None and visit.may_read(ask) else None
+        actor = None if visit.may_read(ask) else visit.actor(ask)
+        if actor is not None:
+            known = await self._site.service.with_groups(actor, ask)
+            if known is None:
+                raise GroupsUnknownError(ask)
+            visit = visit.with_groups_of(known)
+        return (visit, ask) if visit.may_read(ask) else None
 
     async def _record(self, visit: Visit, ask: Ask) -> Sequence[RecordLine]:
         """Return the record of an ask that has ended, for an identified visitor."""

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
 from answerback_base.sanitize import one_line
 from answerback_web import history_filters, inbox_view, render, responses
-from answerback_web.ask_page import AskPages
+from answerback_web.ask_page import AskPages, GroupsUnknownError
 from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.posts import PageAction, Post
@@ -157,7 +157,9 @@ class Inbox:
         for tick in list(dict.fromkeys(ticked))[:_SAMPLE]:
             ask_id, _, revision = tick.partition(":")
             ask = await self._site.service.get(ask_id)
-            link = None if ask is None else await self._asks.open_in_list(visitor, ask_id)
+            link = None
+            with suppress(GroupsUnknownError):
+                link = ask and await self._asks.open_in_list(visitor, ask_id)
             if ask is None or link is None or ask.last_actor == visitor.person:
                 continue
             reason = labels.batch_left_cut
@@ -218,7 +220,10 @@ class Inbox:
                 await each.note_shown(visitor.person, results.rows)
         opened, left = None, ""
         if ask_id := request.query.get("open"):
-            opened = await self._asks.open_in_list(visitor, ask_id)
+            try:
+                opened = await self._asks.open_in_list(visitor, ask_id)
+            except GroupsUnknownError:
+                notice = self._site.labels.unchecked
         if opened is not None:
             opened["is_listed"] = any(ask.id == ask_id for ask in results.rows)
             others = sum(ask.id != ask_id for ask in results.rows)

@@ -169,11 +169,29 @@ class Site:
         return responses.page_response(body, status)
 
     def notice_page(
-        self, status: int, message: str, *, root: str, home: str | None
+        self,
+        status: int,
+        message: str,
+        *,
+        root: str,
+        home: str | None,
+        unsaved_texts: tuple[str, ...] = (),
     ) -> web.Response:
-        """Return a page with one message; ``home`` is the visitor's inbox, if they have one."""
+        """Return a page with one message.
+
+        Args:
+            home: the visitor's inbox, if they have one.
+            unsaved_texts: texts to show, which would be lost otherwise.
+        """
         title = self.labels.page_not_found if status == 404 else self.labels.page_problem
-        body = self.render_template("notice", root=root, home=home, title=title, message=message)
+        body = self.render_template(
+            "notice",
+            root=root,
+            home=home,
+            title=title,
+            message=message,
+            unsaved_texts=unsaved_texts,
+        )
         return responses.page_response(body, status)
 
     def with_pages(self, route: web.RouteDef) -> web.RouteDef:

@@ -34,6 +34,9 @@ class Visit:
     """The address of that person's inbox; None if they have none on this listener."""
     people: People
     """Tells which ids the visitor has on other surfaces."""
+    groups: frozenset[str] = frozenset()
+    """The groups that they are in where the ask is shown, of `groups_known`, which were looked up."""
+    groups_known: frozenset[str] = frozenset()
 
     @property
     def person(self) -> Person | None:
@@ -93,22 +96,29 @@ class Visit:
         )
 
     def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
-        """Return True if names include the visitor: the web has no groups, and other surfaces know theirs."""
+        """Return True if names include the visitor, or a group that has not been looked up; the web has no groups."""
+        actor = self.actor(ask)
+        return actor is not None and missing_groups(names, actor) != frozenset()
+
+    def actor(self, ask: Ask) -> Actor | None:
+        """Return the visitor as one who may act on an ask; None if they have no account where it is shown."""
         if self.person is None or (ids := self._ids(ask)) == ():
-            return False
-        actor = Actor(self.person, all_groups=ids is None, ids=ids)
-        return missing_groups(names, actor) != frozenset()
+            return None
+        return Actor(self.person, self.groups, self.groups_known, all_groups=ids is None, ids=ids)
+
+    def with_groups_of(self, actor: Actor) -> Visit:
+        """Return the visit of a person whose groups have been looked up."""
+        return replace(self, groups=actor.groups, groups_known=actor.groups_known)
 
     def may_read(self, ask: Ask) -> bool:
         """Return True if the page shows an ask: those that are shown elsewhere have one for the operator, and for those
-        who may answer or confirm them."""
+        who certainly may answer or confirm them."""
         if ask.placement.destination.surface == NAME:
             return True
-        if self._is_elsewhere(ask):
+        if self._is_elsewhere(ask) or (self.visitor is not None and self.visitor.is_operator):
             return True
-        ids = self._ids(ask) or ()
-        is_named = any(each in ids or (ids and each.startswith("@")) for each in ask.participants)
-        return is_named or (self.visitor is not None and self.visitor.is_operator)
+        actor = self.actor(ask)
+        return actor is not None and missing_groups(ask.participants, actor) is None
 
     def _ids(self, ask: Ask) -> tuple[str, ...] | None:
         """Return the visitor's ids where an ask is shown; None if that is here."""

@@ -150,6 +150,10 @@ class Asks(LiveMessages, Protocol):
     async def get(self, ask_id: str) -> Ask | None:
         """The current ask, or None."""
 
+    async def with_groups(self, actor: Actor, ask: Ask) -> Actor | None:
+        """A person, with those of their groups that may answer or confirm an ask where it is shown; None if its surface
+        cannot say yet."""
+
     async def list_open_in(
         self,
         surface: str,

@@ -37,6 +37,7 @@ from answerback.ports.surface import (
     SupportsLists,
     Surface,
 )
+from answerback.presentation.responders import missing_groups
 from answerback.service import batches, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
@@ -47,6 +48,7 @@ from answerback.service.grants import CredentialOf, Grants, need_no_credential
 from answerback.service.inbox import Hides, Inbox, hide_nothing
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.live_messages import ShownAsks
+from answerback.service.may_act import NeedsGroups, look_up_groups
 from answerback.service.notify import Hooks
 from answerback.service.people_files import PeopleFiles
 from answerback.service.repeated_calls import RepeatedCalls
@@ -143,6 +145,12 @@ class Service(AskActions, ShownAsks):
 
     async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
         return await batches.decide_batch(self, batch, actor, fence)
+
+    async def with_groups(self, actor: Actor, ask: Ask) -> Actor | None:
+        missing = missing_groups(ask.participants, actor)
+        if not missing:
+            return actor
+        return await look_up_groups(self.surfaces, NeedsGroups(ask, actor, missing))
 
     # --- what ends an ask without a person's answer ------------------------------------------------
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from answerback.core.actions import Answer
-from answerback.core.ask import Destination
+from answerback.core.ask import Ask, Destination
+from answerback.core.errors import PlatformUnavailableError
 from answerback.core.intents import Intent
 from answerback.core.labels import Labels
 from answerback.core.people import People
@@ -21,7 +22,7 @@ from answerback.ports.person_key import operator_holder
 from answerback.ports.surface import Acted, Actor
 from answerback_web.page_access import PageLinks
 from tests.browser.site import INBOX, KEY, OPERATOR, SECRET, Site, site
-from tests.service_support import WAIT, escalate_to
+from tests.service_support import WAIT, FakeSurface, escalate_to
 from tests.unit.adapters.web.examples import TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
@@ -222,6 +223,84 @@ async def test_the_page_answers_what_names_the_person_on_another_surface(tmp_pat
             link = PageLinks(SECRET).answering_link(group.id, operator_holder(key, who))
             assert (await far.open(f"/a/{link}")).status == 404
         assert len(asks_in(await far.open(f"{ALICES}/history"))) == 1
+
+
+def link_of(ask: Ask, person: Person) -> str:
+    """Return the path where the holder of a personal link answers an ask."""
+    holder = operator_holder(f"abp_{person.user_id}", person)
+    return f"/a/{PageLinks(SECRET).answering_link(ask.id, holder)}"
+
+
+@pytest.fixture
+async def board(tmp_path: Path) -> AsyncIterator[Site]:
+    """A site where Bob is on the board in the chat, and Alice is not."""
+    people = People({"alice": ("web:alice", "chat:U1"), "bob": ("web:bob", "chat:U2")})
+    async with site(tmp_path, keys=KEYS, people=people) as running:
+        chat_of(running).groups["U2"] = frozenset({"board"})
+        yield running
+
+
+def chat_of(running: Site) -> FakeSurface:
+    chat = running.service.surfaces["chat"]
+    assert isinstance(chat, FakeSurface)
+    return chat
+
+
+async def pages_of(visiting: Reader, ask: Ask, person: Person) -> list[Document]:
+    """Return an ask's own page, it in the person's inbox, and the answer to what they send."""
+    holder = operator_holder(f"abp_{person.user_id}", person)
+    inbox = f"/inbox/{PageLinks(SECRET).inbox_name(holder)}?open={ask.id}"
+    pages = [await visiting.open(each) for each in (link_of(ask, person), inbox)]
+    for do, entered in (("answer", {"text": "I agree"}), ("submit", {"reply": "I agree"})):
+        pages.append(await visiting.press(Document("", 200), link_of(ask, person), do, entered))
+    return pages
+
+
+@pytest.mark.rule("PEOPLE-4", "AUTH-14")
+async def test_only_members_of_a_group_elsewhere_read_what_it_is_asked(board: Site) -> None:
+    ask = await board.ask({**TEXT, "text": "Board only"}, to="chat:C1", responders=["@board"])
+    async with reader(board.public_url) as visiting:
+        hers = await pages_of(visiting, ask, ALICE)
+        assert [page.status for page in hers] == [404, 200, 404, 404]
+        assert not any("Board only" in page.text for page in hers)
+        his = await visiting.open(link_of(ask, BOB))
+        assert "Board only" in his.text
+        await visiting.press(his, link_of(ask, BOB), "answer", {"text": "agreed"})
+        assert (await board.stored(ask)).last_actor == BOB
+        hers = await pages_of(visiting, ask, ALICE)
+        assert not any("Board only" in page.text for page in hers)
+        assert "Board only" in (await visiting.open(link_of(ask, BOB))).text
+
+
+@pytest.mark.rule("PEOPLE-4", "AUTH-14")
+async def test_what_a_group_is_asked_is_not_shown_while_its_members_cannot_be_looked_up(
+    board: Site,
+) -> None:
+    ask = await board.ask({**TEXT, "text": "Board only"}, to="chat:C1", responders=["@board"])
+    chat_of(board).failures = [PlatformUnavailableError("it is down") for _ in range(9)]
+    async with reader(board.public_url) as visiting:
+        shown = await pages_of(visiting, ask, BOB)
+        assert [page.status for page in shown] == [503, 200, 503, 503]
+        for each in shown:
+            assert Labels().unchecked in each.text
+            assert "Board only" not in each.text
+        assert ["I agree" in page.text for page in shown] == [False, False, True, True]
+        chat_of(board).failures.clear()
+        page, inbox, *_ = await pages_of(visiting, ask, BOB)
+        assert "Board only" in page.text
+        assert 'class="detail"' in inbox.markup
+
+
+@pytest.mark.rule("PEOPLE-4")
+async def test_no_group_is_looked_up_for_who_is_named_beside_it(board: Site) -> None:
+    ask = await board.ask(TEXT, to="chat:C1", responders=["U1", "@board"])
+    chat_of(board).failures = [PlatformUnavailableError("it is down")]
+    async with reader(board.public_url) as visiting:
+        page = await visiting.open(link_of(ask, ALICE))
+        assert page.status == 200
+        await visiting.press(page, link_of(ask, ALICE), "answer", {"text": "x"})
+    assert (await board.stored(ask)).last_actor == ALICE
+    assert len(chat_of(board).failures) == 1
 
 
 @pytest.mark.rule("PEOPLE-4")
