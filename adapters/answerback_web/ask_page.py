@@ -13,6 +13,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from answerback.core.ask import Ask
+from answerback.core.clarification import AskBack
 from answerback.core.errors import (
     AnswerbackError,
     Problem,
@@ -22,7 +23,7 @@ from answerback.core.errors import (
 )
 from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
-from answerback.core.handing_over import people_to_choose
+from answerback.core.handing_over import HandOver, people_to_choose
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.secrecy import keeps_secret, without_unconfirmed
 from answerback.core.too_late import can_try_again
@@ -77,6 +78,9 @@ class GroupsUnknownError(AnswerbackError):
         super().__init__(ask.id)
         self.ask = ask
 
+
+_SENT_ALONE: Final = (AskBack, HandOver)
+"""Actions that leave the question open, and what was entered beside them."""
 
 _Handler: TypeAlias = Callable[[web.Request, Visit], Awaitable[web.StreamResponse]]
 
@@ -269,7 +273,7 @@ class AskPages:
             notice = self._site.labels.save_error_message(error)
             return await self._ask_page(visit, ask, 503, post=post, notice=notice)
         if isinstance(result, Acted):
-            rest = parse.without_sent(post)
+            rest = parse.without_sent(post) if isinstance(action, _SENT_ALONE) else None
             # The question is still open, so keep the other entries.
             return (
                 await self._ask_page(visit, result.ask, post=rest)
@@ -469,12 +473,13 @@ class AskPages:
         still = None if ask.placement.place_before is None else as_still_open(ask)
         if still is not None and still.placement.destination.surface == NAME:
             ask = still  # nobody can see it elsewhere yet
-        actor = None if visit.may_read(ask) else visit.actor(ask)
-        if actor is not None:
-            known = await self._site.service.with_groups(actor, ask)
-            if known is None:
-                raise GroupsUnknownError(ask)
-            visit = visit.with_groups_of(known)
+        if visit.may_read(ask):
+            return visit, ask
+        if (actor := visit.actor(ask)) is None:
+            return None
+        if (known := await self._site.service.with_groups(actor, ask)) is None:
+            raise GroupsUnknownError(ask)
+        visit = visit.with_groups_of(known)
         return (visit, ask) if visit.may_read(ask) else None
 
     async def _record(self, visit: Visit, ask: Ask) -> Sequence[RecordLine]:
