@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -14,14 +15,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
-from answerback.core.errors import (
-    AnswerbackError,
-    Problem,
-    ProblemError,
-    StoreError,
-    UnreadableRowError,
-)
-from answerback.core.escalation import as_still_open
+from answerback.core.errors import Problem, ProblemError, StoreError, UnreadableRowError
 from answerback.core.granting import can_revoke
 from answerback.core.handing_over import HandOver, people_to_choose
 from answerback.core.intents import Intent, ResolvedAction
@@ -54,7 +48,7 @@ from answerback_web.posts import (
 from answerback_web.record import RecordLine
 from answerback_web.render import AskPage
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
-from answerback_web.visit import Visit
+from answerback_web.visit import ReadableAsks, UnreadableError, Visit
 from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -69,16 +63,6 @@ _STATUS: Final = {
     RejectReason.ENDED: 410,
     RejectReason.INVALID: 422,
 }
-
-
-class GroupsUnknownError(AnswerbackError):
-    """Nobody can say just now whether a visitor is in a group that an ask is for."""
-
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask.id)
-        self.ask = ask
-
-
 _SENT_ALONE: Final = (AskBack, HandOver)
 """Actions that leave the question open, and what was entered beside them."""
 
@@ -98,6 +82,7 @@ class AskPages:
         self._site = site
         self._visitors = visitors
         self._extensions = extensions
+        self._asks = ReadableAsks(site)
 
     def with_link_access(self, handler: _Handler) -> responses.Handler:
         """Wrap a handler of the pages that a link opens."""
@@ -111,10 +96,11 @@ class AskPages:
                 mark_request_verified(request)
                 if opened[0].is_revoked and opened[1] is None:
                     return await self._revoked_page(request, opened[0].ask_id)
-                return await handler(request, self._visit_of(*opened))
-            except GroupsUnknownError:
-                unchecked = self._site.labels.unchecked
-                return self._site.notice_page(503, unchecked, root="../", home=None)
+                visit = self._visit_of(*opened)
+                try:
+                    return await handler(request, visit)
+                except UnreadableError as error:
+                    return self._unreadable(visit, error)
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
                 labels = self._site.labels
@@ -151,10 +137,7 @@ class AskPages:
 
     async def get(self, request: web.Request, visit: Visit) -> web.StreamResponse:
         """Show the current state of the ask."""
-        found = await self._load(visit)
-        if found is None:
-            return self._missing(visit)
-        visit, ask = found
+        visit, ask = await self._asks.load(visit)
         if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen([ask])
             if visit.person and ask.open:
@@ -168,11 +151,9 @@ class AskPages:
 
         async def event() -> str:
             with self._site.service.follow(visit.ask_id) as following:
-                try:
-                    found = await self._load(visit)
-                except GroupsUnknownError:
-                    return "stopping"
-                ask = None if found is None else found[1]
+                ask: Ask | None = None
+                with suppress(UnreadableError):
+                    _, ask = await self._asks.load(visit)
                 while ask is not None and render.state_of(ask) == seen:
                     ask = await following.next_commit()
             # Without an ask the process is stopping: the browser reconnects automatically.
@@ -188,17 +169,15 @@ class AskPages:
             return post
         try:
             return await self._take(visit, post)
-        except GroupsUnknownError as error:
-            return self._withheld(visit, 503, self._site.labels.unchecked, post, error.ask)
+        except UnreadableError as error:
+            texts = () if error.ask is None else parse.typed_texts(post, error.ask)
+            return self._unreadable(visit, error, texts)
 
     async def _take(self, visit: Visit, post: Post) -> web.StreamResponse:
         action = None if "key" in post.fields else parse.action_without_input(post)
         if visit.person is not None and action is not None:
             return await self._act(visit, visit.person, post, action)
-        found = await self._load(visit)
-        if found is None:
-            return self._missing(visit)
-        visit, ask = found
+        visit, ask = await self._asks.load(visit)
         if "key" in post.fields:
             return await self._unlock(visit, ask, post)
         if visit.person is None:
@@ -266,10 +245,7 @@ class AskPages:
             return await self._refused_files(visit, post, error)
         except StoreError as error:
             logger.exception("A post failed", extra={"action": "page", "ask_id": visit.ask_id})
-            found = await self._load(visit)
-            if found is None:
-                return self._missing(visit)
-            visit, ask = found
+            visit, ask = await self._asks.load(visit)
             notice = self._site.labels.save_error_message(error)
             return await self._ask_page(visit, ask, 503, post=post, notice=notice)
         if isinstance(result, Acted):
@@ -286,10 +262,7 @@ class AskPages:
         self, visit: Visit, post: Post, error: ProblemError
     ) -> web.StreamResponse:
         """Show the page with what was entered, and say what is wrong with the files that came with it."""
-        found = await self._load(visit)
-        if found is None:
-            return self._missing(visit)
-        visit, ask = found
+        visit, ask = await self._asks.load(visit)
         return await self._ask_page(visit, ask, 422, post=post, problems=error.problems)
 
     async def _after(self, visit: Visit, ask: Ask, post: Post) -> str:
@@ -306,12 +279,8 @@ class AskPages:
 
     async def _rejected(self, visit: Visit, post: Post, rejected: Rejected) -> web.StreamResponse:
         if rejected.ask is None:
-            return self._missing(visit)
-        found = await self._as_read(visit, rejected.ask)
-        if found is None:
-            missing = self._site.labels.page_missing
-            return self._withheld(visit, 404, missing, post, rejected.ask)
-        visit, ask = found
+            raise UnreadableError
+        visit, ask = await self._asks.as_read(visit, rejected.ask)
         is_over = rejected.why is RejectReason.INVALID and not ask.open
         status = 409 if is_over else _STATUS[rejected.why]
         if rejected.why is RejectReason.INVALID and not is_over:
@@ -381,24 +350,28 @@ class AskPages:
             "key_error": key_error,
         }
 
-    async def open_in_list(self, visitor: Visitor, ask_id: str) -> dict[str, Any] | None:
-        """Return what the template of an ask needs within its visitor's inbox; None if they cannot read it there.
+    async def load_listed(self, visitor: Visitor, ask_id: str) -> tuple[Visit, Ask]:
+        """Load an ask of a visitor's inbox.
 
         Raises:
-            GroupsUnknownError: it is unknown whether they can.
+            UnreadableError: they may not read it there; GroupsUnknownError, if that is unknown.
         """
         home = f"../inbox/{self._visitors.inbox_name(visitor)}"
         here = self._visitors.link(ask_id, visitor)
         visit = Visit(ask_id, here, visitor, home, self._site.service.people)
-        found = await self._load(visit)
+        visit, ask = await self._asks.load(visit)
         # The id alone opens nothing: unlike a link's digest, it is not secret.
-        if found is None or not found[0].is_theirs(found[1]):
-            return None
-        visit, ask = found
+        if not visit.is_theirs(ask):
+            raise UnreadableError(ask)
+        return visit, ask
+
+    async def open_in_list(self, visitor: Visitor, ask_id: str) -> dict[str, Any]:
+        """Return what the template of an ask needs within its visitor's inbox; raises as `load_listed` does."""
+        visit, ask = await self.load_listed(visitor, ask_id)
         page = await self._rendered(visit, ask)
         return {
             **await self._article(visit, ask, page),
-            "action": f"../a/{here}",
+            "action": f"../a/{visit.here}",
             "ask_id": ask_id,
             "headline": None,
         }
@@ -440,47 +413,15 @@ class AskPages:
             )
         )
 
-    def _missing(self, visit: Visit) -> web.Response:
-        return self._site.notice_page(
-            404, self._site.labels.page_missing, root="../", home=visit.home
-        )
-
-    def _withheld(
-        self, visit: Visit, status: int, message: str, post: Post, ask: Ask
+    def _unreadable(
+        self, visit: Visit, error: UnreadableError, texts: tuple[str, ...] = ()
     ) -> web.Response:
-        """Return a page that gives back what was typed, and shows nothing of an ask."""
-        texts = parse.typed_texts(post, ask)
+        """Return a page that shows nothing of an ask, and gives back what was typed."""
+        labels = self._site.labels
+        message = labels.page_missing if error.status == 404 else labels.unchecked
         return self._site.notice_page(
-            status, message, root="../", home=visit.home, unsaved_texts=texts
+            error.status, message, root="../", home=visit.home, unsaved_texts=texts
         )
-
-    async def _load(self, visit: Visit) -> tuple[Visit, Ask] | None:
-        """Load the ask of a page; see `_as_read`."""
-        ask = await self._site.service.get(visit.ask_id)
-        return None if ask is None else await self._as_read(visit, ask)
-
-    async def _as_read(self, visit: Visit, ask: Ask) -> tuple[Visit, Ask] | None:
-        """Return an ask as its visitor reads it, and the visit with the groups on which that depends; None if they may
-        not read it.
-
-        A link that only shows the ask ends some days after the ask.
-
-        Raises:
-            GroupsUnknownError: it is unknown whether they may.
-        """
-        if visit.visitor is None and self._site.has_link_ended(ask):
-            return None
-        still = None if ask.placement.place_before is None else as_still_open(ask)
-        if still is not None and still.placement.destination.surface == NAME:
-            ask = still  # nobody can see it elsewhere yet
-        if visit.may_read(ask):
-            return visit, ask
-        if (actor := visit.actor(ask)) is None:
-            return None
-        if (known := await self._site.service.with_groups(actor, ask)) is None:
-            raise GroupsUnknownError(ask)
-        visit = visit.with_groups_of(known)
-        return (visit, ask) if visit.may_read(ask) else None
 
     async def _record(self, visit: Visit, ask: Ask) -> Sequence[RecordLine]:
         """Return the record of an ask that has ended, for an identified visitor."""

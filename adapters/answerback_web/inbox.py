@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -21,11 +21,12 @@ from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
 from answerback_base.sanitize import one_line
 from answerback_web import history_filters, inbox_view, render, responses
-from answerback_web.ask_page import AskPages, GroupsUnknownError
+from answerback_web.ask_page import AskPages
 from answerback_web.extension_pages import ExtensionPages
 from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.posts import PageAction, Post
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
+from answerback_web.visit import GroupsUnknownError, UnreadableError
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -156,11 +157,11 @@ class Inbox:
         labels, named = self._site.labels, []
         for tick in list(dict.fromkeys(ticked))[:_SAMPLE]:
             ask_id, _, revision = tick.partition(":")
-            ask = await self._site.service.get(ask_id)
-            link = None
-            with suppress(GroupsUnknownError):
-                link = ask and await self._asks.open_in_list(visitor, ask_id)
-            if ask is None or link is None or ask.last_actor == visitor.person:
+            try:
+                _, ask = await self._asks.load_listed(visitor, ask_id)
+            except UnreadableError:
+                continue
+            if ask.last_actor == visitor.person:
                 continue
             reason = labels.batch_left_cut
             if not ask.open:
@@ -224,6 +225,8 @@ class Inbox:
                 opened = await self._asks.open_in_list(visitor, ask_id)
             except GroupsUnknownError:
                 notice = self._site.labels.unchecked
+            except UnreadableError:
+                pass  # the list is shown alone
         if opened is not None:
             opened["is_listed"] = any(ask.id == ask_id for ask in results.rows)
             others = sum(ask.id != ask_id for ask in results.rows)

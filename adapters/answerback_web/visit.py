@@ -1,12 +1,15 @@
-"""A visit to the page of an ask: who looks at it, and what they may read and do there. Pure."""
+"""A visit to the page of an ask: who looks at it, what they may read and do there, and the ask as they read it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.confirmer_copies import is_account_elsewhere
 from answerback.core.editing import AllowEdited, refuse_edit
+from answerback.core.errors import AnswerbackError
+from answerback.core.escalation import as_still_open
 from answerback.core.form import OptionKind
 from answerback.core.labels import Labels
 from answerback.core.people import People
@@ -17,7 +20,7 @@ from answerback.presentation import attribution
 from answerback.presentation.responders import has_done_their_part, missing_groups
 from answerback_base.sanitize import one_line
 from answerback_web.render import AskPage, Summary
-from answerback_web.site import NAME
+from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitor
 
 
@@ -135,3 +138,57 @@ class Visit:
             return False
         action = AllowEdited(value=option.value, edited="{}")
         return refuse_edit(ask, action, self.person, at, self.people) is None
+
+
+class UnreadableError(AnswerbackError):
+    """There is no ask with an id, or its visitor may not read it; ``ask`` is what they may not read."""
+
+    status: ClassVar[int] = 404
+
+    def __init__(self, ask: Ask | None = None) -> None:
+        super().__init__("" if ask is None else ask.id)
+        self.ask = ask
+
+
+class GroupsUnknownError(UnreadableError):
+    """Nobody can say just now whether a visitor is in a group that an ask is for."""
+
+    status = 503
+
+
+@dataclass(frozen=True, eq=False)
+class ReadableAsks:
+    """Finds asks for visitors."""
+
+    site: Site
+
+    async def load(self, visit: Visit) -> tuple[Visit, Ask]:
+        """Load the ask of a visit; see `as_read`."""
+        ask = await self.site.service.get(visit.ask_id)
+        if ask is None:
+            raise UnreadableError
+        return await self.as_read(visit, ask)
+
+    async def as_read(self, visit: Visit, ask: Ask) -> tuple[Visit, Ask]:
+        """Return an ask as its visitor reads it, and the visit with the groups on which that depends.
+
+        A link that only shows the ask ends some days after the ask.
+
+        Raises:
+            UnreadableError: they may not read it; GroupsUnknownError, if that is unknown.
+        """
+        if visit.visitor is None and self.site.has_link_ended(ask):
+            raise UnreadableError(ask)
+        still = None if ask.placement.place_before is None else as_still_open(ask)
+        if still is not None and still.placement.destination.surface == NAME:
+            ask = still  # nobody can see it elsewhere yet
+        if visit.may_read(ask):
+            return visit, ask
+        if (actor := visit.actor(ask)) is None:
+            raise UnreadableError(ask)
+        if (known := await self.site.service.with_groups(actor, ask)) is None:
+            raise GroupsUnknownError(ask)
+        visit = visit.with_groups_of(known)
+        if not visit.may_read(ask):
+            raise UnreadableError(ask)
+        return visit, ask

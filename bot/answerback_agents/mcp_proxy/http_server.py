@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from answerback_agents.mcp_proxy import messages
 from answerback_agents.mcp_proxy.messages import MAX_LINE, RefusedLineError
 from answerback_agents.pipe.json_rpc import Json, as_object, encode_message, id_key, params
+from answerback_base.backoff import Backoff
 from answerback_base.connection_errors import is_temporary
 
 _CONNECT_TIMEOUT: Final = 30.0
@@ -334,7 +335,7 @@ def _retry_after(response: http.client.HTTPResponse) -> float:
 
 def _pause(first: float, failures: int, least: float) -> float:
     """The seconds until the next attempt: more after each failure."""
-    return max(min(first * 2.0**failures, _MAX_PAUSE), least)
+    return max(Backoff(first, _MAX_PAUSE).delay_after(failures), least)
 
 
 def _read_body(response: http.client.HTTPResponse) -> bytes:
