@@ -81,6 +81,8 @@ class Provider:
         self.key_pause = _PAUSE
         """Seconds after which the keys are read again because a token names an unknown one."""
         self._exchanging = asyncio.Semaphore(_AT_ONCE)
+        self.states_kept = _REMEMBERED
+        """Seconds for which a state is remembered whose code was sent."""
         self._used: dict[str, float] = {}
         """The states whose code was sent, and when, oldest first."""
 
@@ -179,7 +181,7 @@ class Provider:
     def _use_up(self, state: str) -> None:
         """Let one code be sent with a state: whoever begins a sign-in could make up any number of them."""
         now = time.monotonic()
-        while self._used and now - self._used[oldest := next(iter(self._used))] > _REMEMBERED:
+        while self._used and now - self._used[oldest := next(iter(self._used))] > self.states_kept:
             del self._used[oldest]
         if state in self._used:
             raise TokenRefusedError("a code was sent with its state before")

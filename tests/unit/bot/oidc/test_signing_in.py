@@ -175,10 +175,8 @@ async def test_a_sign_in_sends_one_code_to_the_provider_however_many_are_made_up
     await up.sign_in()
 
 
-async def test_states_that_are_over_are_not_remembered(
-    up: SignInService, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("answerback_oidc.provider._REMEMBERED", -1.0)
+async def test_states_that_are_over_are_not_remembered(up: SignInService) -> None:
+    _running(up).parts.provider.states_kept = -1.0
     attempt, response = await up.begin()
     done = [await up.post("finish", attempt=attempt, response=response) for _ in range(2)]
     assert [status for status, _ in done] == [200, 502]
